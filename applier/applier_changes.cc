@@ -1,0 +1,222 @@
+// The part of Applier that turns changes into rows: which table, whether at all, and what if the row does not fit.
+#include <algorithm>
+#include <string>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "applier/applier.h"
+#include "applier/log.h"
+#include "schema/bookkeeping.h"
+#include "schema/status.h"
+
+namespace sublite {
+namespace {
+
+enum class Fit {
+  kSame,
+  kIdentity,   // only the way in which rows are found changed
+  kDifferent,  // the rows are others
+};
+
+std::vector<int> FlaggedColumns(const RelationDefinition& relation) {
+  std::vector<int> flagged;
+  for (std::size_t i = 0; i < relation.columns.size(); ++i) {
+    if (relation.columns[i].key) flagged.push_back(static_cast<int>(i));
+  }
+  return flagged;
+}
+
+std::vector<int> Sorted(std::vector<int> places) {
+  std::sort(places.begin(), places.end());
+  return places;
+}
+
+Fit Compare(const RelationDefinition& relation, const TableShape& shape) {
+  if (relation.oid != shape.oid || relation.columns.size() != shape.columns.size()) return Fit::kDifferent;
+  for (std::size_t i = 0; i < shape.columns.size(); ++i) {
+    const RelationDefinition::Column& theirs = relation.columns[i];
+    const TableColumn& ours = shape.columns[i];
+    if (theirs.name != ours.pg_name || theirs.type != ours.type_oid || theirs.type_modifier != ours.type_modifier) {
+      return Fit::kDifferent;
+    }
+  }
+  const char identity = static_cast<char>(relation.identity);
+  const std::vector<int> flagged = FlaggedColumns(relation);
+  if (identity == 'd' && !shape.KeyColumns().empty() && flagged != Sorted(shape.KeyColumns())) return Fit::kDifferent;
+  if (identity == 'd' && shape.KeyColumns().empty() && !flagged.empty()) return Fit::kDifferent;
+  if (identity == 'i' && flagged != Sorted(shape.IdentityColumns())) return Fit::kIdentity;
+  return identity == shape.replica_identity ? Fit::kSame : Fit::kIdentity;
+}
+
+}  // namespace
+
+absl::Status Applier::Apply(const Message& message, RelationMap& relations) {
+  if (applying_->skip) return absl::OkStatus();
+  if (const auto* insert = std::get_if<InsertMessage>(&message)) {
+    ASSIGN_OR_RETURN(ReplicaTable * table, Target(insert->relation, relations));
+    return table == nullptr ? absl::OkStatus() : ApplyRow(*table, table->writer->Insert(insert->new_tuple));
+  }
+  if (const auto* update = std::get_if<UpdateMessage>(&message)) {
+    ASSIGN_OR_RETURN(ReplicaTable * table, Target(update->relation, relations));
+    if (table == nullptr) return absl::OkStatus();
+    return ApplyRow(*table, table->writer->Update(update->old_kind, update->old_tuple, update->new_tuple));
+  }
+  if (const auto* del = std::get_if<DeleteMessage>(&message)) {
+    ASSIGN_OR_RETURN(ReplicaTable * table, Target(del->relation, relations));
+    return table == nullptr ? absl::OkStatus() : ApplyRow(*table, table->writer->Delete(del->old_kind, del->old_tuple));
+  }
+  if (const auto* truncate = std::get_if<TruncateMessage>(&message)) return ApplyTruncate(*truncate, relations);
+  if (const auto* logical = std::get_if<LogicalMessage>(&message)) return KeepMessage(*logical);
+  return absl::InternalError("a message that is no change");
+}
+
+absl::Status Applier::ApplyTruncate(const TruncateMessage& message, RelationMap& relations) {
+  // CASCADE has been followed by the publisher: the message lists every table that is to be emptied.
+  for (Oid oid : message.relations) {
+    ASSIGN_OR_RETURN(ReplicaTable * table, Target(oid, relations));
+    if (table == nullptr) continue;
+    RETURN_IF_ERROR(table->writer->Truncate());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Applier::ApplyRow(ReplicaTable& table, const absl::StatusOr<Outcome>& outcome) {
+  if (outcome.ok()) {
+    return *outcome == Outcome::kDone ? absl::OkStatus() : replica_.CountConflict(table, *outcome);
+  }
+  // The table may have changed at the publisher in a way that the stream does not tell (NOT NULL was dropped).
+  if (absl::IsOutOfRange(outcome.status())) return MarkStale(table, "", View(outcome.status().message()));
+  return outcome.status();
+}
+
+absl::Status Applier::KeepMessage(const LogicalMessage& message) {
+  if (!options_.keep_messages) return absl::OkStatus();
+  RETURN_IF_ERROR(replica_.Begin());
+  ASSIGN_OR_RETURN(Statement insert,
+                   replica_.database().Prepare("insert into sublite_messages (lsn, transactional, prefix, content, sent_at, "
+                                               "source) values (?1, ?2, ?3, ?4, ?5, ?6) on conflict do nothing"));
+  const std::string lsn = message.lsn.ToString();
+  const std::string now = FormatPgTime(ToPgTime(now_));
+  RETURN_IF_ERROR(insert.BindText(1, lsn));
+  RETURN_IF_ERROR(insert.BindInt(2, message.transactional ? 1 : 0));
+  RETURN_IF_ERROR(insert.BindText(3, message.prefix));
+  RETURN_IF_ERROR(insert.BindBlob(4, message.content));
+  RETURN_IF_ERROR(insert.BindText(5, now));
+  RETURN_IF_ERROR(insert.BindInt(6, replica_.state().source));
+  return insert.Run();
+}
+
+// ------------------------------------------------------------------------------------------------ which table
+
+bool Applier::HoldsAlready(ReplicaTable& table) {
+  if (table.decided_for == applying_number_) return table.decided_skip;
+  table.decided_for = applying_number_;
+  table.decided_skip = table.copy_pos.valid() && applying_->commit_lsn < table.copy_pos && table.snapshot.Sees(applying_->xid);
+  return table.decided_skip;
+}
+
+absl::StatusOr<ReplicaTable*> Applier::Target(Oid oid, RelationMap& relations) {
+  RelationDefinition* relation = relations.Find(oid);
+  if (relation == nullptr) {
+    return absl::DataLossError(absl::StrCat("a change of relation ", oid, ", which was never described"));
+  }
+  if (relation->generation != replica_.generation()) {
+    relation->table = replica_.FindTable(relation->pg_schema, relation->pg_table);
+    relation->generation = replica_.generation();
+    relation->fits = false;
+  }
+  ReplicaTable* table = relation->table;
+  if (table == nullptr) {
+    catalog_due_ = true;
+    return nullptr;
+  }
+  if (table->state == TableState::kUnpublished ||
+      (table->state == TableState::kFailed && table->copied_for != relation->message)) {
+    // Published again, or of another shape than the one that could not be copied.
+    catalog_due_ = true;
+    table->copied_for = relation->message;
+    return nullptr;
+  }
+  if (!table->follows() || HoldsAlready(*table)) return nullptr;
+  if (!relation->fits) {
+    ASSIGN_OR_RETURN(relation->fits, Fits(*relation, *table));
+    relation->generation = replica_.generation();
+    if (!relation->fits) return nullptr;
+  }
+  if (table->writer == nullptr) return nullptr;  // no columns, nothing to store
+  RETURN_IF_ERROR(replica_.Begin());
+  return table;
+}
+
+absl::StatusOr<bool> Applier::Fits(RelationDefinition& relation, ReplicaTable& table) {
+  const Fit fit = Compare(relation, table.shape);
+  if (fit == Fit::kDifferent) {
+    RETURN_IF_ERROR(MarkStale(table, relation.message, "its shape changed at the publisher"));
+    return false;
+  }
+  // A description that comes again tells that something changed, perhaps what it does not carry itself: the primary key under
+  // REPLICA IDENTITY FULL, NOT NULL, or that the table left the publication and came back.
+  if (relation.again && options_.still_fits) {
+    relation.again = false;
+    ASSIGN_OR_RETURN(const bool fits, options_.still_fits(table));
+    if (!fits) {
+      RETURN_IF_ERROR(MarkStale(table, "", "the publisher's catalog describes it differently"));
+      return false;
+    }
+  }
+  if (fit == Fit::kSame) return true;
+  TableShape shape = table.shape;
+  shape.replica_identity = static_cast<char>(relation.identity);
+  for (TableColumn& column : shape.columns) column.identity_place = 0;
+  if (shape.replica_identity == 'i') {
+    int place = 0;
+    for (int column : FlaggedColumns(relation)) shape.columns[column].identity_place = ++place;
+  }
+  RETURN_IF_ERROR(replica_.Begin());
+  RETURN_IF_ERROR(replica_.SetIdentity(table, shape));
+  if (!shape.columns.empty()) RETURN_IF_ERROR(copy_.RebuildIndexes(table));
+  return true;
+}
+
+absl::Status Applier::MarkStale(ReplicaTable& table, const std::string& relation_message, std::string_view why) {
+  if (!relation_message.empty() && table.copied_for == relation_message) {
+    // Copied for this very description a moment ago: stream and catalog disagree, and copying again would not end.
+    failed_table_ = FailedTable{table.id, "the publisher's stream and its catalog describe the table differently; "
+                                          "`sublite resync` tries again"};
+    return absl::AbortedError(absl::StrCat("table ", table.shape.FullName(), ": ", failed_table_->error));
+  }
+  LogInfo("the table is copied again", {{"table", table.shape.FullName()}, {"why", std::string(why)}});
+  RETURN_IF_ERROR(replica_.Begin());
+  RETURN_IF_ERROR(replica_.AddEvent("schema", table.shape.name, applying_->commit_lsn, why));
+  table.stale = true;
+  table.copied_for = relation_message;
+  stale_.push_back(&table);
+  return absl::OkStatus();
+}
+
+absl::Status Applier::CopyStale() {
+  while (!stale_.empty()) {
+    ReplicaTable& table = *stale_.back();
+    stale_.pop_back();
+    catalog_due_ = true;
+    const absl::StatusOr<CopiedTable> copied = copy_.Fill(table);
+    if (copied.ok()) {
+      RETURN_IF_ERROR(copy_.SwapIn(table, *copied));
+      continue;
+    }
+    if (absl::IsNotFound(copied.status())) {
+      // It has left the publication, or the publisher, since: its rows stay as they were before this.
+      RETURN_IF_ERROR(replica_.SetTableState(table, TableState::kUnpublished, "not published any more"));
+      table.stale = false;
+      continue;
+    }
+    if (absl::IsOutOfRange(copied.status()) || absl::IsFailedPrecondition(copied.status())) {
+      failed_table_ = FailedTable{table.id, std::string(copied.status().message())};
+      return absl::AbortedError(copied.status().message());
+    }
+    return copied.status();
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sublite

@@ -1,0 +1,239 @@
+#include "applier/cli/check_command.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "applier/cli/check_findings.h"
+#include "applier/cli/exit_code.h"
+#include "applier/cli/replica_file.h"
+#include "applier/io/sqlite.h"
+#include "schema/identifier.h"
+#include "schema/status.h"
+
+namespace sublite {
+namespace {
+
+// linux/magic.h; the numbers are part of the kernel's interface.
+constexpr std::uint32_t kNetworkFileSystems[] = {
+    0x6969,      // NFS
+    0x517b,      // SMB
+    0xff534d42,  // CIFS
+    0xfe534d42,  // SMB2
+};
+
+std::string FolderOf(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// Tables and views of the local administrator.
+absl::Status ReadForeign(Database* database, FileFacts* facts) {
+  ASSIGN_OR_RETURN(
+      Statement row,
+      database->Prepare(
+          "select name from sqlite_schema where type in ('table', 'view') "
+          "and name not like 'sublite\\_%' escape '\\' "
+          "and name not like 'sqlite\\_%' escape '\\' "
+          "and name not in (select sqlite_table from sublite_tables)"));
+  while (true) {
+    ASSIGN_OR_RETURN(const bool more, row.Step());
+    if (!more) return absl::OkStatus();
+    const std::string name(row.Text(0));
+    facts->foreign[FoldForSqlite(name)] = name;
+  }
+}
+
+absl::Status ReadFile(const std::string& path, FileFacts* facts) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
+                   OpenReplicaForReading(path));
+  ASSIGN_OR_RETURN(facts->status, ReadReplicaStatus(database.get()));
+  return ReadForeign(database.get(), facts);
+}
+
+FileFacts LookAtFile(const std::string& path) {
+  FileFacts facts;
+  facts.sqlite_version = SqliteVersion();
+  const std::string folder = FolderOf(path);
+  struct stat info = {};
+  facts.exists = stat(path.c_str(), &info) == 0;
+  if (access(folder.c_str(), F_OK) != 0) {
+    facts.problem = absl::StrCat("its folder cannot be reached (",
+                                 std::strerror(errno), "): make ", folder);
+    return facts;
+  }
+  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    facts.problem = absl::StrCat(
+        "this user may not write in ", folder,
+        ", where SQLite keeps its log: run this as the user of the service, or "
+        "give it the folder");
+  } else if (facts.exists && access(path.c_str(), R_OK | W_OK) != 0) {
+    facts.problem =
+        "this user may not write it: run this as the user of the service, or "
+        "give it the file";
+  }
+  struct statfs disk = {};
+  if (statfs(folder.c_str(), &disk) == 0) {
+    facts.free_bytes = static_cast<std::uint64_t>(disk.f_bavail) *
+                       static_cast<std::uint64_t>(disk.f_bsize);
+    for (const std::uint32_t magic : kNetworkFileSystems) {
+      if (static_cast<std::uint32_t>(disk.f_type) == magic) {
+        facts.network_file_system = true;
+      }
+    }
+  }
+  if (!facts.exists || !facts.problem.empty()) return facts;
+  const absl::Status read = ReadFile(path, &facts);
+  if (!read.ok()) facts.problem = std::string(read.message());
+  return facts;
+}
+
+int ToInt(const std::string& text) { return std::atoi(text.c_str()); }
+
+absl::StatusOr<ServerFacts> ReadServer(const PublisherIdentity& identity,
+                                       Publisher* publisher) {
+  ASSIGN_OR_RETURN(
+      const auto rows,
+      publisher->Query(
+          "select current_user, current_setting('wal_level'), "
+          "current_setting('max_replication_slots'), "
+          "(select count(*) from pg_catalog.pg_replication_slots), "
+          "current_setting('max_prepared_transactions'), "
+          "pg_catalog.pg_is_in_recovery(), "
+          "coalesce((select version from pg_catalog.pg_stat_ssl "
+          " where ssl and pid = pg_catalog.pg_backend_pid()), ''), "
+          "coalesce(pg_catalog.inet_client_addr() <<= inet '127.0.0.0/8' "
+          " or pg_catalog.inet_client_addr() = inet '::1', true)"));
+  if (rows.size() != 1 || rows[0].size() != 8) {
+    return absl::DataLossError("the server's settings did not come as asked");
+  }
+  const std::vector<std::string>& row = rows[0];
+  ServerFacts facts;
+  facts.identity = identity;
+  facts.role = row[0];
+  facts.wal_level = row[1];
+  facts.max_replication_slots = ToInt(row[2]);
+  facts.used_replication_slots = ToInt(row[3]);
+  facts.max_prepared_transactions = ToInt(row[4]);
+  facts.in_recovery = row[5] == "t";
+  facts.tls = row[6];
+  facts.local = row[7] == "t";
+  return facts;
+}
+
+// Without the right to read the table as a whole, each column must be granted.
+absl::StatusOr<bool> MayReadColumns(const PublishedTable& table,
+                                    Publisher* publisher) {
+  if (table.columns.empty()) return true;
+  std::vector<std::string> names;
+  for (const PublishedColumn& column : table.columns) {
+    names.push_back(QuoteLiteral(column.name));
+  }
+  ASSIGN_OR_RETURN(
+      const auto rows,
+      publisher->Query(absl::StrCat(
+          "select pg_catalog.has_schema_privilege(relnamespace, 'usage') and "
+          "(select pg_catalog.bool_and(pg_catalog.has_column_privilege(c.oid, "
+          "n, 'select')) from pg_catalog.unnest(array[",
+          absl::StrJoin(names, ","),
+          "]::text[]) n) from pg_catalog.pg_class c ",
+          "where oid = ", table.oid)));
+  return rows.empty() || rows[0].empty() || rows[0][0] == "t";
+}
+
+absl::StatusOr<std::map<std::uint32_t, TableFacts>> ReadTableFacts(
+    const Publications& publications, Publisher* publisher) {
+  std::map<std::uint32_t, TableFacts> facts;
+  if (publications.tables.empty()) return facts;
+  const std::string oids =
+      absl::StrJoin(publications.tables, ",",
+                    [](std::string* out, const PublishedTable& table) {
+                      absl::StrAppend(out, table.oid);
+                    });
+  ASSIGN_OR_RETURN(
+      const auto rows,
+      publisher->Query(absl::StrCat(
+          "select c.oid, "
+          "pg_catalog.has_schema_privilege(c.relnamespace, 'usage') and "
+          "pg_catalog.has_table_privilege(c.oid, 'select'), "
+          "pg_catalog.row_security_active(c.oid), "
+          "(select pg_catalog.sum(pg_catalog.pg_table_size(p.oid)) from "
+          " (select c.oid union select inhrelid from pg_catalog.pg_inherits "
+          "  where inhparent = c.oid) p) "
+          "from pg_catalog.pg_class c where c.oid in (",
+          oids, ")")));
+  for (const std::vector<std::string>& row : rows) {
+    if (row.size() != 4) continue;
+    const auto oid =
+        static_cast<std::uint32_t>(std::strtoul(row[0].c_str(), nullptr, 10));
+    facts[oid] = {row[1] == "t", row[2] == "t",
+                  std::strtoull(row[3].c_str(), nullptr, 10)};
+  }
+  for (const PublishedTable& table : publications.tables) {
+    const auto fact = facts.find(table.oid);
+    if (fact == facts.end() || fact->second.may_select) continue;
+    ASSIGN_OR_RETURN(fact->second.may_select, MayReadColumns(table, publisher));
+  }
+  return facts;
+}
+
+// Each step needs the ones before; the first that the publisher refuses ends
+// it.
+absl::Status CheckPublisher(const Config& config, Publisher* publisher,
+                            Findings* findings) {
+  const absl::StatusOr<PublisherIdentity> identity = publisher->Connect();
+  if (!identity.ok()) return Annotate(identity.status(), "connection");
+  ASSIGN_OR_RETURN(const ServerFacts server, ReadServer(*identity, publisher));
+  CheckServer(config, server, findings);
+  ASSIGN_OR_RETURN(const SlotState slot,
+                   publisher->ReadSlot(config.publisher.slot));
+  // A running sublite moves the slot and the file. Its file is read after its
+  // slot, else an older file would look like a gap.
+  const FileFacts file = LookAtFile(config.replica.database);
+  CheckSlot(config, server, slot, file, findings);
+  ASSIGN_OR_RETURN(const Publications publications,
+                   publisher->ReadPublications(config.publisher.publications));
+  CheckPublications(config, publications, findings);
+  ASSIGN_OR_RETURN(const auto facts, ReadTableFacts(publications, publisher));
+  CheckTables(config, publications, facts, file, QuoteIdentifier(server.role),
+              findings);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int CheckCommand(const Config& config, Publisher* publisher,
+                 std::ostream& out) {
+  Findings findings;
+  findings.Ok("the configuration can be read");
+  CheckFile(config, LookAtFile(config.replica.database), &findings);
+  const absl::Status status = CheckPublisher(config, publisher, &findings);
+  if (!status.ok()) findings.Fail(std::string(status.message()));
+  findings.Print(out);
+  return findings.failed() ? kExitFinding : kExitDone;
+}
+
+int CheckBrokenConfig(const absl::Status& status, std::ostream& out) {
+  Findings findings;
+  const std::string message(status.message());
+  for (const absl::string_view line : absl::StrSplit(message, '\n')) {
+    findings.Fail(std::string(line));
+  }
+  findings.Print(out);
+  return kExitFinding;
+}
+
+}  // namespace sublite

@@ -1,0 +1,92 @@
+// The replica's SQLite file as the commands beside `run` see it.
+//
+// Readers open it as any program does, so that what they show is what others
+// see. Writers only leave requests for `run` (sublite_requests), or a note that
+// a person did something; they never checkpoint, since only the one connection
+// of `run` may (SQLite's WAL-reset race).
+//
+// Errors: FailedPrecondition where the file is not there, not sublite's or
+// newer than this build; messages say what to do. Threads: one.
+#ifndef SUBLITE_APPLIER_CLI_REPLICA_FILE_H_
+#define SUBLITE_APPLIER_CLI_REPLICA_FILE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "applier/io/sqlite.h"
+
+namespace sublite {
+
+absl::StatusOr<std::unique_ptr<Database>> OpenReplicaForReading(
+    const std::string& path);
+
+// Waits up to 30 s for the file's write lock in each statement. What is
+// committed through it survives power loss.
+absl::StatusOr<std::unique_ptr<Database>> OpenReplicaForWriting(
+    const std::string& path);
+
+// A row of sublite_tables.
+struct TableRow {
+  std::int64_t id = 0;
+  std::string pg_schema;
+  std::string pg_table;
+  std::string sqlite_table;
+  std::string state;
+  std::int64_t rows_copied = 0;
+  std::optional<std::int64_t> rows_estimated;
+  std::string copied_at;  // "" for NULL, as in all texts here
+  std::string error;
+
+  std::string PgName() const { return pg_schema + "." + pg_table; }
+};
+
+struct ReplicaStatus {
+  // False for a file in which `run` has not got as far as a first row.
+  bool started = false;
+  std::string state;
+  bool consistent = false;
+  std::string applied_lsn;  // "0/0" until there is a slot
+  std::string applied_commit_time;
+  std::string contact_at;
+  std::string publications;
+  std::string slot;
+  std::string system_identifier;
+  std::string server_version;
+  std::int64_t prepared = 0;
+  std::string last_error;
+  std::string last_error_at;
+  std::string sublite_version;
+
+  std::vector<TableRow> tables;
+  std::int64_t requests = 0;  // not yet taken up by `run`
+  // The newest event's position whose detail is in last_error: what `skip`
+  // takes. "" if there is none.
+  std::string error_lsn;
+};
+
+// All of it in one read transaction.
+absl::StatusOr<ReplicaStatus> ReadReplicaStatus(Database* database);
+absl::StatusOr<std::vector<TableRow>> ReadTables(Database* database);
+
+// Adds a row to sublite_events. The caller owns the transaction.
+absl::Status AddEvent(Database* database, std::string_view kind,
+                      std::string_view detail);
+
+// Adds a row to sublite_requests. The caller owns the transaction.
+absl::Status AddRequest(Database* database, std::string_view kind,
+                        std::string_view argument);
+
+// The clock's time in the form of a stored timestamptz.
+std::string NowText();
+// False if `text` does not have that form.
+bool ParseTimeText(const std::string& text, absl::Time* time);
+
+}  // namespace sublite
+
+#endif  // SUBLITE_APPLIER_CLI_REPLICA_FILE_H_

@@ -1,0 +1,100 @@
+#include "applier/cli/run_command.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <iostream>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "applier/cli/exit_code.h"
+#include "applier/io/libpq_publisher.h"
+#include "applier/io/notify.h"
+#include "applier/log.h"
+#include "applier/stop_signal.h"
+#include "applier/supervisor.h"
+
+namespace sublite {
+namespace {
+
+// A stop must end within three seconds at any moment; what cannot be interrupted (a name lookup, a stalled disk) is left to
+// the end of the process, which loses nothing that was confirmed.
+constexpr absl::Duration kStopPatience = absl::Milliseconds(2500);
+// Work without a sign of life for this long is a deadlock, not a slow disk.
+constexpr absl::Duration kDeadAfter = absl::Minutes(10);
+constexpr absl::Duration kTurn = absl::Milliseconds(200);
+
+sigset_t EndingSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  return signals;
+}
+
+// Waits for a signal or the end of the work; pings the watchdog while the work lives.
+void Watch(const sigset_t& signals, const Supervisor& supervisor, const std::atomic<bool>& ended) {
+  const absl::Duration watchdog = notify::WatchdogInterval();
+  absl::Time pinged = absl::InfinitePast();
+  while (!ended.load()) {
+    const timespec turn = absl::ToTimespec(kTurn);
+    if (sigtimedwait(&signals, nullptr, &turn) > 0) return;
+    const absl::Time now = absl::Now();
+    if (watchdog > absl::ZeroDuration() && now - pinged >= watchdog / 3 && now - supervisor.alive_at() < kDeadAfter) {
+      notify::WatchdogPing();
+      pinged = now;
+    }
+  }
+}
+
+}  // namespace
+
+int RunCommand(const Config& config) {
+  const sigset_t signals = EndingSignals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  // A publisher that goes away is an error of write(), not the end of the process.
+  signal(SIGPIPE, SIG_IGN);
+
+  StopSignal stop;
+  LibpqPublisherOptions options;
+  options.conninfo = config.publisher.conninfo;
+  options.password = config.publisher.password;
+  options.stream.status_interval = config.publisher.status_interval;
+  LibpqPublisher publisher(std::move(options), &stop);
+  Supervisor supervisor(config, publisher, stop,
+                        {[] { notify::Ready(); }, [](const std::string& text) { notify::Status(text); }});
+  std::atomic<bool> ended{false};
+  absl::Status result;
+  std::thread work([&] {
+    result = supervisor.Run();
+    ended.store(true);
+  });
+  Watch(signals, supervisor, ended);
+  stop.Request();
+  notify::Stopping();
+  const absl::Time deadline = absl::Now() + kStopPatience;
+  while (!ended.load()) {
+    supervisor.Interrupt();
+    if (absl::Now() > deadline) {
+      LogWarn("ending although some work does not stop; nothing that was confirmed is lost");
+      std::cerr.flush();
+      _exit(kExitDone);
+    }
+    absl::SleepFor(absl::Milliseconds(20));
+  }
+  work.join();
+  if (result.ok() || absl::IsCancelled(result)) {
+    LogInfo("stopped");
+    return kExitDone;
+  }
+  LogError(std::string(result.message()));
+  return absl::IsInternal(result) ? kExitDefect : kExitConfig;
+}
+
+}  // namespace sublite

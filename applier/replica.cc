@@ -1,0 +1,268 @@
+#include "applier/replica.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "applier/log.h"
+#include "schema/bookkeeping.h"
+#include "schema/status.h"
+
+namespace sublite {
+namespace {
+
+constexpr absl::Duration kLockPatience = absl::Milliseconds(500);
+constexpr int kEventsKept = 10000;
+
+}  // namespace
+
+PgTime ToPgTime(absl::Time time) { return PgTimeFromUnixMicros(absl::ToUnixMicros(time)); }
+
+std::string NowText() { return FormatPgTime(ToPgTime(absl::Now())); }
+
+absl::StatusOr<std::unique_ptr<Replica>> Replica::Open(const std::string& path, std::function<bool()> stop) {
+  auto replica = std::unique_ptr<Replica>(new Replica());
+  replica->path_ = path;
+  replica->stop_ = std::move(stop);
+  ASSIGN_OR_RETURN(replica->database_, Database::Open(path, Database::Mode::kCreate, kLockPatience));
+  replica->database_->StopWhen(replica->stop_);
+  RETURN_IF_ERROR(replica->Prepare());
+  RETURN_IF_ERROR(replica->Reload());
+  return replica;
+}
+
+absl::Status Replica::Prepare() {
+  // A file of a newer format is left alone before anything is written.
+  if (database_->QueryInt("select 1 from sqlite_schema where name = 'sublite_state'").ok()) {
+    ASSIGN_OR_RETURN(const std::int64_t format, database_->QueryInt("select format from sublite_state"));
+    if (format > kFileFormat) {
+      return absl::FailedPreconditionError(absl::StrCat("the file ", path_, " has format ", format,
+                                                        ", this sublite knows up to ", kFileFormat,
+                                                        ": use the newer sublite that wrote it"));
+    }
+  }
+  // WAL lets readers and the one writer go on side by side. NORMAL leaves syncing to Sync. The cache bounds memory: a
+  // transaction that outgrows it spills into the WAL. Renaming must not look into local views (legacy_alter_table), and a
+  // local schema's foreign keys are not ours to enforce.
+  RETURN_IF_ERROR(database_->Execute(
+      "pragma journal_mode = wal; pragma synchronous = normal; pragma cache_size = -8000; pragma temp_store = file;"
+      "pragma journal_size_limit = 67108864; pragma foreign_keys = off; pragma recursive_triggers = off;"
+      "pragma legacy_alter_table = on;"));
+  RETURN_IF_ERROR(database_->KeepWalFiles());
+  ASSIGN_OR_RETURN(begin_, database_->Prepare("begin immediate"));
+  ASSIGN_OR_RETURN(commit_, database_->Prepare("commit"));
+  RETURN_IF_ERROR(Transaction([this] {
+    RETURN_IF_ERROR(database_->Execute(kBookkeepingSql));
+    ASSIGN_OR_RETURN(Statement insert,
+                     database_->Prepare("insert into sublite_state (one, format, state, sublite_version) "
+                                        "values (1, ?1, 'copying', ?2) on conflict do update set sublite_version = ?2"));
+    RETURN_IF_ERROR(insert.BindInt(1, kFileFormat));
+    RETURN_IF_ERROR(insert.BindText(2, kVersion));
+    RETURN_IF_ERROR(insert.Run());
+    ASSIGN_OR_RETURN(const std::int64_t id, database_->QueryInt("pragma application_id"));
+    return id != 0 ? absl::OkStatus() : database_->Execute(absl::StrCat("pragma application_id = ", kApplicationId));
+  }));
+  ASSIGN_OR_RETURN(write_state_, database_->Prepare("update sublite_state set applied_pos = ?1, "
+                                                    "applied_commit_time = coalesce(?2, applied_commit_time), "
+                                                    "contact_at = coalesce(?3, contact_at)"));
+  return absl::OkStatus();
+}
+
+absl::Status Replica::Reload() {
+  position_pending_ = false;
+  commit_time_.reset();
+  RETURN_IF_ERROR(LoadState());
+  return LoadTables();
+}
+
+absl::Status Replica::LoadState() {
+  ASSIGN_OR_RETURN(Statement select,
+                   database_->Prepare("select applied_pos, slot, slot_pos, slot_snapshot, system_identifier, source "
+                                      "from sublite_state"));
+  ASSIGN_OR_RETURN(const bool row, select.Step());
+  if (!row) {
+    return absl::FailedPreconditionError(absl::StrCat("the file ", path_, " has lost its position (sublite_state is empty): "
+                                                      "move the file away, sublite then copies everything again"));
+  }
+  state_ = ReplicaState();
+  if (!select.IsNull(0)) state_.applied = Lsn(static_cast<std::uint64_t>(select.Int(0)));
+  state_.slot = std::string(select.Text(1));
+  state_.slot_pos = Lsn(static_cast<std::uint64_t>(select.Int(2)));
+  if (!select.IsNull(3)) {
+    ASSIGN_OR_RETURN(state_.slot_snapshot, Snapshot::Parse(select.Text(3)));
+  }
+  state_.system_identifier = std::string(select.Text(4));
+  state_.source = select.Int(5);
+  return absl::OkStatus();
+}
+
+// ------------------------------------------------------------------------------------------------ transactions
+
+absl::Status Replica::Begin() {
+  if (in_transaction()) return absl::OkStatus();
+  bool told = false;
+  while (true) {
+    const absl::Status status = begin_.Run();
+    if (!absl::IsUnavailable(status)) return status;
+    if (stop_()) return absl::CancelledError("told to stop while another program holds the file's write lock");
+    if (!told) LogWarn("another program holds the write lock of the replica; waiting", {{"file", path_}});
+    told = true;
+  }
+}
+
+absl::Status Replica::Commit() {
+  if (!in_transaction()) return absl::OkStatus();
+  RETURN_IF_ERROR(WriteState());
+  RETURN_IF_ERROR(commit_.Run());
+  position_pending_ = false;
+  commit_time_.reset();
+  contact_.reset();
+  return absl::OkStatus();
+}
+
+void Replica::Rollback() {
+  if (!in_transaction()) return;
+  const absl::Status status = database_->Execute("rollback");
+  if (!status.ok()) LogError("cannot roll back", {{"error", std::string(status.message())}});
+}
+
+absl::Status Replica::Transaction(const std::function<absl::Status()>& body) {
+  if (in_transaction()) return body();
+  RETURN_IF_ERROR(Begin());
+  absl::Status status = body();
+  if (status.ok()) status = Commit();
+  if (!status.ok()) Rollback();
+  return status;
+}
+
+void Replica::SetPosition(Lsn end, std::optional<PgTime> commit_time) {
+  if (state_.applied.has_value() && end < *state_.applied) return;
+  state_.applied = end;
+  position_pending_ = true;
+  if (commit_time.has_value()) commit_time_ = commit_time;
+}
+
+absl::Status Replica::WriteState() {
+  if (!position_pending_ && !contact_.has_value()) return absl::OkStatus();
+  if (!state_.applied.has_value()) return absl::OkStatus();
+  const std::string commit_time = commit_time_.has_value() ? FormatPgTime(*commit_time_) : "";
+  const std::string contact = contact_.has_value() ? FormatPgTime(ToPgTime(*contact_)) : "";
+  RETURN_IF_ERROR(write_state_.BindInt(1, static_cast<std::int64_t>(state_.applied->value())));
+  RETURN_IF_ERROR(commit_time.empty() ? write_state_.BindNull(2) : write_state_.BindText(2, commit_time));
+  RETURN_IF_ERROR(contact.empty() ? write_state_.BindNull(3) : write_state_.BindText(3, contact));
+  RETURN_IF_ERROR(write_state_.Run());
+  // A copy whose position has been passed is like any other table.
+  for (const auto& table : tables_) {
+    if (!table->copy_pos.valid() || table->copy_pos > *state_.applied) continue;
+    ASSIGN_OR_RETURN(Statement clear,
+                     database_->Prepare("update sublite_tables set copy_pos = null, snapshot = null where id = ?1"));
+    RETURN_IF_ERROR(clear.BindInt(1, table->id));
+    RETURN_IF_ERROR(clear.Run());
+    table->copy_pos = Lsn();
+    table->snapshot = Snapshot();
+  }
+  return absl::OkStatus();
+}
+
+// ------------------------------------------------------------------------------------------------ state
+
+absl::Status Replica::SetSlot(const std::string& slot, const PublisherIdentity& publisher, const CreatedSlot& created) {
+  RETURN_IF_ERROR(SetPublisher(publisher));
+  ASSIGN_OR_RETURN(Statement update,
+                   database_->Prepare("update sublite_state set slot = ?1, slot_pos = ?2, slot_snapshot = ?3, "
+                                      "applied_pos = ?2, applied_commit_time = null"));
+  const std::string snapshot = created.snapshot.ToString();
+  RETURN_IF_ERROR(update.BindText(1, slot));
+  RETURN_IF_ERROR(update.BindInt(2, static_cast<std::int64_t>(created.consistent_point.value())));
+  RETURN_IF_ERROR(update.BindText(3, snapshot));
+  RETURN_IF_ERROR(update.Run());
+  // What was prepared before is decided by the new slot's stream or by the copies.
+  RETURN_IF_ERROR(database_->Execute("delete from sublite_staged; delete from sublite_prepared"));
+  state_.slot = slot;
+  state_.slot_pos = created.consistent_point;
+  state_.slot_snapshot = created.snapshot;
+  state_.applied = created.consistent_point;
+  return absl::OkStatus();
+}
+
+absl::Status Replica::SetPublisher(const PublisherIdentity& publisher) {
+  ASSIGN_OR_RETURN(Statement update,
+                   database_->Prepare("update sublite_state set source = source + (coalesce(system_identifier, ?1) <> ?1), "
+                                      "system_identifier = ?1, timeline = ?2, server_version = ?3"));
+  RETURN_IF_ERROR(update.BindText(1, publisher.system_identifier));
+  RETURN_IF_ERROR(update.BindInt(2, publisher.timeline));
+  RETURN_IF_ERROR(update.BindText(3, publisher.server_version_text));
+  RETURN_IF_ERROR(update.Run());
+  if (!state_.system_identifier.empty() && state_.system_identifier != publisher.system_identifier) ++state_.source;
+  state_.system_identifier = publisher.system_identifier;
+  return absl::OkStatus();
+}
+
+absl::Status Replica::SetState(std::string_view state) {
+  ASSIGN_OR_RETURN(const std::int64_t same,
+                   database_->QueryInt(absl::StrCat("select state = '", View(state), "' from sublite_state")));
+  if (same != 0) return absl::OkStatus();
+  return Transaction([&] {
+    ASSIGN_OR_RETURN(Statement update, database_->Prepare("update sublite_state set state = ?1"));
+    RETURN_IF_ERROR(update.BindText(1, state));
+    return update.Run();
+  });
+}
+
+absl::Status Replica::SetPublications(const std::vector<std::string>& publications) {
+  return Transaction([&] {
+    ASSIGN_OR_RETURN(Statement update, database_->Prepare("update sublite_state set publications = ?1 "
+                                                          "where publications <> ?1"));
+    const std::string text = absl::StrJoin(publications, ",");
+    RETURN_IF_ERROR(update.BindText(1, text));
+    return update.Run();
+  });
+}
+
+absl::Status Replica::RecordError(std::string_view text) {
+  return Transaction([&] {
+    ASSIGN_OR_RETURN(Statement update,
+                     database_->Prepare("update sublite_state set last_error = ?1, last_error_at = ?2"));
+    const std::string now = NowText();
+    RETURN_IF_ERROR(update.BindText(1, text));
+    RETURN_IF_ERROR(update.BindText(2, now));
+    return update.Run();
+  });
+}
+
+absl::Status Replica::AddEvent(std::string_view kind, std::string_view sqlite_table, std::optional<Lsn> lsn,
+                               std::string_view detail) {
+  return Transaction([&] {
+    ASSIGN_OR_RETURN(Statement insert, database_->Prepare("insert into sublite_events (at, kind, sqlite_table, lsn, detail) "
+                                                          "values (?1, ?2, ?3, ?4, ?5)"));
+    const std::string now = NowText();
+    const std::string lsn_text = lsn.has_value() ? lsn->ToString() : "";
+    RETURN_IF_ERROR(insert.BindText(1, now));
+    RETURN_IF_ERROR(insert.BindText(2, kind));
+    RETURN_IF_ERROR(sqlite_table.empty() ? insert.BindNull(3) : insert.BindText(3, sqlite_table));
+    RETURN_IF_ERROR(lsn_text.empty() ? insert.BindNull(4) : insert.BindText(4, lsn_text));
+    RETURN_IF_ERROR(insert.BindText(5, detail));
+    RETURN_IF_ERROR(insert.Run());
+    return database_->Execute(
+        absl::StrCat("delete from sublite_events where id <= ", database_->last_insert_rowid() - kEventsKept));
+  });
+}
+
+// ------------------------------------------------------------------------------------------------ requests
+
+absl::StatusOr<std::vector<Request>> Replica::Requests() {
+  std::vector<Request> requests;
+  ASSIGN_OR_RETURN(Statement select, database_->Prepare("select id, kind, argument from sublite_requests order by id"));
+  while (true) {
+    ASSIGN_OR_RETURN(const bool row, select.Step());
+    if (!row) return requests;
+    requests.push_back({select.Int(0), std::string(select.Text(1)), std::string(select.Text(2))});
+  }
+}
+
+absl::Status Replica::RemoveRequest(std::int64_t id) {
+  return Transaction([&] { return database_->Execute(absl::StrCat("delete from sublite_requests where id = ", id)); });
+}
+
+}  // namespace sublite

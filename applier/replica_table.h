@@ -1,0 +1,58 @@
+// A replicated table as the running process sees it.
+//
+// Owned by Replica; pointers to it hold until Replica::Reload. What it holds is also in sublite_tables and sublite_columns;
+// only Replica writes it.
+#ifndef SUBLITE_APPLIER_REPLICA_TABLE_H_
+#define SUBLITE_APPLIER_REPLICA_TABLE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "applier/snapshot.h"
+#include "applier/table_writer.h"
+#include "applier/wire/lsn.h"
+#include "schema/table.h"
+
+namespace sublite {
+
+enum class TableState { kPending, kCopying, kReady, kFailed, kUnpublished };
+
+std::string_view TableStateName(TableState state);
+
+struct ReplicaTable {
+  std::int64_t id = 0;
+  TableShape shape;  // of the table in the file; no columns before the first copy
+  TableState state = TableState::kPending;
+  std::string published_as;
+  std::string error;
+
+  // While copy_pos is set, transactions that `snapshot` sees are in the rows already and are not applied again; commits
+  // from copy_pos on never are in them.
+  Lsn copy_pos;
+  Snapshot snapshot;
+
+  // The rows no longer fit what the publisher sends, or a person asked for a new copy. Its changes are dropped until it is
+  // copied again, which happens before the SQLite transaction in which it became stale is committed.
+  bool stale = false;
+  // The Relation message for which it was last copied in the stream: the same one again means that stream and catalog
+  // describe the table differently, and copying does not help.
+  std::string copied_for;
+
+  std::int64_t missing_rows = 0;
+  std::int64_t replaced_rows = 0;
+  bool conflict_noted = false;
+
+  // The decision about the current transaction, see Applier.
+  std::uint64_t decided_for = 0;
+  bool decided_skip = false;
+
+  std::unique_ptr<TableWriter> writer;
+
+  // Changes are applied to it: it is ready and not stale.
+  bool follows() const { return state == TableState::kReady && !stale; }
+};
+
+}  // namespace sublite
+
+#endif  // SUBLITE_APPLIER_REPLICA_TABLE_H_

@@ -1,0 +1,326 @@
+#include "applier/session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "applier/log.h"
+#include "schema/status.h"
+
+namespace sublite {
+namespace {
+
+constexpr absl::Duration kReceivePatience = absl::Milliseconds(100);
+constexpr absl::Duration kHousekeepingEvery = absl::Milliseconds(250);
+constexpr absl::Duration kCatalogPause = absl::Seconds(1);
+constexpr absl::Duration kCatalogEvery = absl::Seconds(60);
+
+std::string DirectoryOf(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+int ProtocolVersion(int server_version) {
+  if (server_version >= 160000) return 4;
+  if (server_version >= 150000) return 3;
+  return server_version >= 140000 ? 2 : 1;
+}
+
+Streaming ChooseStreaming(StreamingSetting setting, int server_version) {
+  if (setting == StreamingSetting::kOff || server_version < 140000) return Streaming::kOff;
+  if (setting == StreamingSetting::kOn || server_version < 160000) return Streaming::kOn;
+  return Streaming::kParallel;
+}
+
+}  // namespace
+
+Session::Session(const Config& config, Replica& replica, Publisher& publisher, EndedTransactions& ended,
+                 std::function<bool()> stop, std::function<void(std::string_view)> report)
+    : config_(config),
+      replica_(replica),
+      publisher_(publisher),
+      ended_(ended),
+      stop_(std::move(stop)),
+      report_(std::move(report)),
+      copy_(replica, publisher, config, ended, stop_,
+            [this](const ReplicaTable& table, std::int64_t rows, double expected) {
+              const std::string of = expected > 0 ? absl::StrCat(" of about ", static_cast<std::int64_t>(expected)) : "";
+              report_(absl::StrCat("copying ", table.shape.FullName(), ": ", rows, of, " rows"));
+            }) {}
+
+SessionEnd Session::Run() {
+  const absl::Status status = Work();
+  replica_.Rollback();
+  SessionEnd end = Judge(status);
+  end.streamed = streamed_;
+  const absl::Status reloaded = replica_.Reload();
+  if (!reloaded.ok() && end.next != SessionEnd::Next::kStop) return {end.next, reloaded, false, streamed_};
+  return end;
+}
+
+SessionEnd Session::Judge(const absl::Status& status) {
+  if (stop_() || absl::IsCancelled(status)) return {SessionEnd::Next::kStop, status};
+  if (restart_) return {SessionEnd::Next::kAgain, status, true};
+  if (refused_.has_value()) return {SessionEnd::Next::kWait, status};
+  if (absl::IsFailedPrecondition(status)) {
+    return {on_publisher_ ? SessionEnd::Next::kNeedsPerson : SessionEnd::Next::kWait, status};
+  }
+  return {SessionEnd::Next::kAgain, status};
+}
+
+absl::Status Session::Work() {
+  report_("connecting to the publisher");
+  ASSIGN_OR_RETURN(identity_, publisher_.Connect());
+  RETURN_IF_ERROR(KnowPublisher());
+  RETURN_IF_ERROR(TakeRequests());
+  RETURN_IF_ERROR(CopyWaiting());
+  return Stream();
+}
+
+// ------------------------------------------------------------------------------------------------ the slot
+
+absl::Status Session::KnowPublisher() {
+  ASSIGN_OR_RETURN(const Publications publications, publisher_.ReadPublications(config_.publisher.publications));
+  catalog_read_at_ = absl::Now();
+  if (!publications.missing.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat("the publisher has no publication ",
+                                                      absl::StrJoin(publications.missing, ", "),
+                                                      ": create it there, or mend publisher.publications"));
+  }
+  ASSIGN_OR_RETURN(const SlotState slot, publisher_.ReadSlot(config_.publisher.slot));
+  if (slot.exists && slot.plugin != "pgoutput") {
+    return absl::FailedPreconditionError(absl::StrCat("slot ", config_.publisher.slot, " belongs to another program (plugin ",
+                                                      slot.plugin, "): choose another publisher.slot"));
+  }
+  if (slot.exists && slot.database != identity_.database) {
+    return absl::FailedPreconditionError(absl::StrCat("slot ", config_.publisher.slot, " belongs to database ", slot.database,
+                                                      ", not ", identity_.database, ": choose another publisher.slot"));
+  }
+  if (slot.active) {
+    return absl::UnavailableError(absl::StrCat("slot ", config_.publisher.slot, " is in use by the server process ",
+                                               slot.active_pid, ": an earlier connection that the server has not given up "
+                                               "yet, or a second sublite with the same slot"));
+  }
+  RETURN_IF_ERROR(replica_.SetPublications(config_.publisher.publications));
+  slot_two_phase_ = slot.two_phase;
+  if (!replica_.state().applied.has_value()) {
+    RETURN_IF_ERROR(StartAnew(slot, publications));
+  } else if (const std::optional<std::string> gap = FindGap(slot)) {
+    RETURN_IF_ERROR(ReplaceSlot(slot, publications, *gap));
+  } else {
+    RETURN_IF_ERROR(replica_.Transaction([&] { return replica_.SetPublisher(identity_); }));
+  }
+  RETURN_IF_ERROR(copy_.DropHidden());
+  return Reconcile(publications, false);
+}
+
+std::optional<std::string> Session::FindGap(const SlotState& slot) const {
+  const ReplicaState& state = replica_.state();
+  const Lsn applied = *state.applied;
+  if (state.system_identifier != identity_.system_identifier) {
+    return absl::StrCat("the publisher is another one (system identifier ", identity_.system_identifier, ", was ",
+                        state.system_identifier, ")");
+  }
+  if (state.slot != config_.publisher.slot) {
+    return absl::StrCat("the slot is another one (", config_.publisher.slot, ", was ", state.slot, ")");
+  }
+  if (!slot.exists) return absl::StrCat("slot ", state.slot, " is gone");
+  if (slot.lost) return absl::StrCat("slot ", state.slot, " was invalidated: ", slot.lost_reason);
+  if (!slot.confirmed_flush.valid()) return absl::StrCat("slot ", state.slot, " was never finished");
+  if (slot.confirmed_flush > applied) {
+    return absl::StrCat("slot ", state.slot, " has moved to ", slot.confirmed_flush.ToString(), ", past this replica's ",
+                        applied.ToString(), " (a restored or cloned file?)");
+  }
+  if (identity_.wal_end < applied) {
+    return absl::StrCat("the publisher is at ", identity_.wal_end.ToString(), ", before this replica's ", applied.ToString(),
+                        " (restored to an earlier time, or failed over with a loss)");
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<CreatedSlot> Session::MakeSlot(const SlotState& old) {
+  if (old.exists) {
+    const absl::Status dropped = publisher_.DropSlot(config_.publisher.slot);
+    if (!dropped.ok() && !absl::IsNotFound(dropped)) return dropped;
+  }
+  SlotOptions options;
+  options.name = config_.publisher.slot;
+  options.two_phase = config_.publisher.two_phase && identity_.server_version >= 150000;
+  options.failover = config_.publisher.failover && identity_.server_version >= 170000;
+  report_(absl::StrCat("creating slot ", options.name));
+  ASSIGN_OR_RETURN(CreatedSlot created, publisher_.CreateSlot(options, [this](std::string_view whom) {
+    report_(absl::StrCat("creating the slot waits for ", View(whom)));
+  }));
+  slot_two_phase_ = options.two_phase;
+  LogInfo("created the replication slot", {{"slot", options.name}, {"lsn", created.consistent_point.ToString()}});
+  copy_.SetSlotSnapshot(created.snapshot);
+  return created;
+}
+
+absl::Status Session::StartAnew(const SlotState& slot, const Publications& publications) {
+  if (slot.exists) {
+    const std::string detail = absl::StrCat("gap: slot ", config_.publisher.slot, " is there, but this file holds nothing of it; "
+                                            "the slot is made anew and everything is copied");
+    LogWarn(detail);
+    RETURN_IF_ERROR(replica_.AddEvent("gap", "", slot.confirmed_flush, detail));
+  }
+  RETURN_IF_ERROR(replica_.SetState("copying"));
+  ASSIGN_OR_RETURN(const CreatedSlot created, MakeSlot(slot));
+  // Tables that were published before the slot began need no more than their snapshot; see WritersGone for later ones.
+  return replica_.Transaction([&]() -> absl::Status {
+    RETURN_IF_ERROR(replica_.SetSlot(config_.publisher.slot, identity_, created));
+    return Reconcile(publications, true);
+  });
+}
+
+absl::Status Session::ReplaceSlot(const SlotState& slot, const Publications& publications, const std::string& gap) {
+  const std::string detail = absl::StrCat("gap: ", gap, "; changes since ", replica_.state().applied->ToString(),
+                                          " cannot be followed");
+  LogWarn(detail);
+  RETURN_IF_ERROR(replica_.AddEvent("gap", "", replica_.state().applied, detail));
+  if (config_.replica.on_gap == OnGap::kStop) {
+    ASSIGN_OR_RETURN(const std::vector<Request> requests, replica_.Requests());
+    const bool asked = std::any_of(requests.begin(), requests.end(),
+                                   [](const Request& r) { return r.kind == "resync" && r.argument == "*"; });
+    if (!asked) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(detail, ": run `sublite resync` to copy everything again, or set replica.on_gap = \"resync\""));
+    }
+  }
+  RETURN_IF_ERROR(replica_.SetState("copying"));
+  ASSIGN_OR_RETURN(const CreatedSlot created, MakeSlot(slot));
+  return CopyAllBeside(publications, created);
+}
+
+absl::Status Session::CopyAllBeside(const Publications& publications, const CreatedSlot& created) {
+  RETURN_IF_ERROR(copy_.DropHidden());
+  RETURN_IF_ERROR(Reconcile(publications, true));
+  ASSIGN_OR_RETURN(const std::vector<Request> requests, replica_.Requests());
+  std::vector<std::pair<ReplicaTable*, CopiedTable>> copies;
+  for (const auto& table : replica_.tables()) {
+    if (table->state == TableState::kUnpublished) continue;
+    absl::StatusOr<CopiedTable> copied = copy_.Fill(*table);
+    if (copied.ok()) {
+      copies.emplace_back(table.get(), *std::move(copied));
+    } else if (absl::IsNotFound(copied.status()) || absl::IsOutOfRange(copied.status()) ||
+               absl::IsFailedPrecondition(copied.status())) {
+      RETURN_IF_ERROR(SetAside(*table, copied.status()));
+    } else {
+      return copied.status();
+    }
+  }
+  // Until here readers saw the old rows; from here on all the new ones.
+  return replica_.Transaction([&]() -> absl::Status {
+    for (auto& [table, copied] : copies) RETURN_IF_ERROR(copy_.SwapIn(*table, copied));
+    for (const Request& request : requests) {
+      if (request.kind == "resync") RETURN_IF_ERROR(replica_.RemoveRequest(request.id));
+    }
+    return replica_.SetSlot(config_.publisher.slot, identity_, created);
+  });
+}
+
+// ------------------------------------------------------------------------------------------------ the stream
+
+StreamOptions Session::ChooseStreamOptions() const {
+  const int version = identity_.server_version;
+  StreamOptions options;
+  options.slot = config_.publisher.slot;
+  options.start = *replica_.state().applied;
+  options.protocol_version = ProtocolVersion(version);
+  options.publications = config_.publisher.publications;
+  options.streaming = ChooseStreaming(config_.publisher.streaming, version);
+  options.two_phase = config_.publisher.two_phase && version >= 150000;
+  options.messages = config_.publisher.messages && version >= 140000;
+  options.origin_none = config_.publisher.origin_none && version >= 160000;
+  return options;
+}
+
+absl::Status Session::Stream() {
+  const StreamOptions options = ChooseStreamOptions();
+  if (config_.publisher.origin_none && !options.origin_none) {
+    return absl::FailedPreconditionError("publisher.origin = \"none\" needs a server of version 16 or later");
+  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<ReplicationStream> stream, publisher_.StartReplication(options));
+  on_publisher_ = false;
+  streamed_ = true;
+  RETURN_IF_ERROR(replica_.SetState("streaming"));
+  LogInfo("streaming", {{"lsn", options.start.ToString()},
+                        {"slot", options.slot},
+                        {"protocol", absl::StrCat(options.protocol_version)}});
+  report_(absl::StrCat("streaming from ", options.start.ToString()));
+
+  ApplierOptions applier_options;
+  applier_options.protocol_version = options.protocol_version;
+  applier_options.parallel_streaming = options.streaming == Streaming::kParallel;
+  applier_options.keep_messages = config_.publisher.messages;
+  applier_options.status_interval = config_.publisher.status_interval;
+  applier_options.spool_directory = DirectoryOf(replica_.path());
+  applier_options.still_fits = [this](const ReplicaTable& table) { return StillFits(table); };
+  applier_options.stop = stop_;
+  applier_options.skip = skip_;
+  Applier applier(replica_, copy_, ended_, std::move(applier_options));
+
+  absl::Status status = StreamLoop(*stream, applier);
+  if (applier.failed_table().has_value()) {
+    // Put aside at the last boundary that all tables share, so that no half of a transaction stays.
+    replica_.Rollback();
+    RETURN_IF_ERROR(replica_.Reload());
+    ReplicaTable* table = replica_.FindTable(applier.failed_table()->id);
+    if (table != nullptr) {
+      RETURN_IF_ERROR(SetAside(*table, absl::FailedPreconditionError(applier.failed_table()->error)));
+    }
+    restart_ = true;
+  } else if (applier.refused().has_value()) {
+    refused_ = applier.refused();
+    replica_.Rollback();
+    RETURN_IF_ERROR(replica_.Reload());
+    RETURN_IF_ERROR(replica_.AddEvent("refused", "", refused_->commit_lsn, refused_->error));
+  }
+  return status;
+}
+
+absl::Status Session::StreamLoop(ReplicationStream& stream, Applier& applier) {
+  std::vector<Frame> frames;
+  while (true) {
+    frames.clear();
+    const absl::Status received = stream.Receive(kReceivePatience, &frames);
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      const absl::Time now = absl::Now();
+      RETURN_IF_ERROR(applier.Consume(frames[i].bytes(), now));
+      frames[i] = Frame();
+      const bool more = i + 1 < frames.size() || stream.HasFrames();
+      RETURN_IF_ERROR(applier.Tick(now, more));
+      if (applier.TakeConfirm()) stream.Confirm(applier.positions(), true);
+      if (stop_()) break;
+    }
+    const absl::Time now = absl::Now();
+    if (stop_() || !received.ok()) {
+      // What is whole is kept, and told, before the connection goes.
+      RETURN_IF_ERROR(applier.Finish(now));
+      stream.Confirm(applier.positions(), true);
+      return stop_() ? absl::CancelledError("told to stop") : received;
+    }
+    RETURN_IF_ERROR(applier.Tick(now, stream.HasFrames()));
+    stream.Confirm(applier.positions(), applier.TakeConfirm());
+    RETURN_IF_ERROR(BetweenTransactions(applier, now));
+  }
+}
+
+absl::Status Session::BetweenTransactions(Applier& applier, absl::Time now) {
+  if (!applier.at_boundary()) return absl::OkStatus();
+  catalog_due_ = applier.TakeCatalogDue() || catalog_due_;
+  if ((catalog_due_ && now - catalog_read_at_ >= kCatalogPause) || now - catalog_read_at_ >= kCatalogEvery) {
+    catalog_due_ = false;
+    RETURN_IF_ERROR(RefreshCatalog());
+  }
+  if (now - requests_read_at_ < kHousekeepingEvery) return absl::OkStatus();
+  requests_read_at_ = now;
+  RETURN_IF_ERROR(TakeRequests());
+  applier.SetSkip(skip_);
+  return CopyWaiting();
+}
+
+}  // namespace sublite

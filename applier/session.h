@@ -1,0 +1,105 @@
+// One stay at the publisher: connect, know it again, copy what is missing, follow the stream until something ends it.
+//
+// Everything that lasts is in the Replica; a Session leaves nothing behind but what it committed there. The caller starts
+// a new one after a pause, or ends the process, as SessionEnd says. Threads: one (the stream's receiver is inside Publisher).
+#ifndef SUBLITE_APPLIER_SESSION_H_
+#define SUBLITE_APPLIER_SESSION_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "applier/applier.h"
+#include "applier/config.h"
+#include "applier/publisher.h"
+#include "applier/replica.h"
+#include "applier/table_copy.h"
+
+namespace sublite {
+
+struct SessionEnd {
+  enum class Next {
+    kStop,         // told to stop
+    kAgain,        // a passing trouble, or one table was put aside: go on after a pause
+    kWait,         // the replica refuses a transaction: try again seldom, a person has to act
+    kNeedsPerson,  // trying again cannot help
+  };
+  Next next = Next::kAgain;
+  absl::Status status;
+  bool at_once = false;    // kAgain without a pause
+  bool streamed = false;   // the stream ran: pauses begin anew
+};
+
+class Session {
+ public:
+  // `stop` is asked often and also tells a watchdog that work goes on. `report` is told what is being done, in a short text.
+  Session(const Config& config, Replica& replica, Publisher& publisher, EndedTransactions& ended, std::function<bool()> stop,
+          std::function<void(std::string_view)> report);
+
+  SessionEnd Run();
+
+ private:
+  absl::Status Work();
+  SessionEnd Judge(const absl::Status& status);
+
+  // ---- the slot
+  absl::Status KnowPublisher();
+  std::optional<std::string> FindGap(const SlotState& slot) const;
+  absl::Status StartAnew(const SlotState& slot, const Publications& publications);
+  absl::Status ReplaceSlot(const SlotState& slot, const Publications& publications, const std::string& gap);
+  absl::StatusOr<CreatedSlot> MakeSlot(const SlotState& old);
+  absl::Status CopyAllBeside(const Publications& publications, const CreatedSlot& created);
+
+  // ---- tables
+  absl::Status Reconcile(const Publications& publications, bool fresh);
+  absl::Status RefreshCatalog();
+  absl::StatusOr<bool> StillFits(const ReplicaTable& table);
+  absl::Status CopyWaiting();
+  absl::StatusOr<bool> WritersGone(ReplicaTable& table);
+  absl::Status CopyOne(ReplicaTable& table);
+  absl::Status SetAside(ReplicaTable& table, const absl::Status& why);
+  absl::Status TakeRequests();
+
+  // ---- the stream
+  absl::Status Stream();
+  absl::Status StreamLoop(ReplicationStream& stream, Applier& applier);
+  absl::Status BetweenTransactions(Applier& applier, absl::Time now);
+  StreamOptions ChooseStreamOptions() const;
+
+  const Config& config_;
+  Replica& replica_;
+  Publisher& publisher_;
+  EndedTransactions& ended_;
+  std::function<bool()> stop_;
+  std::function<void(std::string_view)> report_;
+  TableCopy copy_;
+
+  PublisherIdentity identity_;
+  bool slot_two_phase_ = false;
+  bool on_publisher_ = true;  // whose FailedPrecondition it would be
+  bool streamed_ = false;
+  bool restart_ = false;
+  std::optional<Applier::Refused> refused_;
+
+  // Newly published tables and those who may have written to them before.
+  struct Waiting {
+    std::int64_t table = 0;
+    bool asked = false;
+    std::vector<std::string> writers;
+  };
+  std::vector<Waiting> waiting_;
+  std::vector<std::int64_t> done_requests_;
+  absl::Time catalog_read_at_ = absl::InfinitePast();
+  absl::Time requests_read_at_ = absl::InfinitePast();
+  bool catalog_due_ = false;
+  std::optional<Lsn> skip_;
+};
+
+}  // namespace sublite
+
+#endif  // SUBLITE_APPLIER_SESSION_H_

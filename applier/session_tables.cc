@@ -1,0 +1,176 @@
+// The part of Session that holds the replica's tables to what the publications publish.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "applier/log.h"
+#include "applier/session.h"
+#include "schema/status.h"
+
+namespace sublite {
+
+absl::Status Session::Reconcile(const Publications& publications, bool fresh) {
+  return replica_.Transaction([&]() -> absl::Status {
+    for (const PublishedTable& published : publications.tables) {
+      const TableShape shape = copy_.ShapeOf(published, publications.types);
+      ReplicaTable* table = replica_.FindTable(published.pg_schema, published.pg_table);
+      if (table == nullptr) {
+        ASSIGN_OR_RETURN(table, replica_.AddTable(published, shape.name));
+        if (!fresh) waiting_.push_back({table->id, false, {}});
+        continue;
+      }
+      const bool again = table->state == TableState::kUnpublished || table->published_as != published.published_as;
+      if (table->state == TableState::kReady && !again && SameRows(table->shape, shape)) continue;
+      if (table->state == TableState::kReady) {
+        table->stale = true;
+        RETURN_IF_ERROR(replica_.AddEvent("schema", table->shape.name, std::nullopt,
+                                          again ? "published anew; it is copied again"
+                                                : "the publisher's catalog describes it differently; it is copied again"));
+      } else if (table->state != TableState::kPending && table->state != TableState::kCopying) {
+        RETURN_IF_ERROR(replica_.SetTableState(*table, TableState::kPending, ""));
+      }
+      if (again && !fresh) waiting_.push_back({table->id, false, {}});
+    }
+    for (const auto& table : replica_.tables()) {
+      if (table->state == TableState::kUnpublished) continue;
+      const bool published =
+          std::any_of(publications.tables.begin(), publications.tables.end(), [&](const PublishedTable& p) {
+            return p.pg_schema == table->shape.pg_schema && p.pg_table == table->shape.pg_table;
+          });
+      if (published) continue;
+      LogInfo("the table is not published any more; its rows stay", {{"table", table->shape.FullName()}});
+      RETURN_IF_ERROR(replica_.AddEvent("unpublished", table->shape.name, std::nullopt, "its rows stay as they are"));
+      RETURN_IF_ERROR(replica_.SetTableState(*table, TableState::kUnpublished, "not published any more"));
+      table->stale = false;
+      table->copied_for.clear();
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::Status Session::RefreshCatalog() {
+  ASSIGN_OR_RETURN(const Publications publications, publisher_.ReadPublications(config_.publisher.publications));
+  catalog_read_at_ = absl::Now();
+  // A publication that was dropped for a moment publishes nothing: its tables are held as unpublished until it is back.
+  if (!publications.missing.empty()) {
+    LogWarn("a publication is gone from the publisher", {{"publication", absl::StrJoin(publications.missing, ", ")}});
+  }
+  return Reconcile(publications, false);
+}
+
+absl::StatusOr<bool> Session::StillFits(const ReplicaTable& table) {
+  ASSIGN_OR_RETURN(const Publications publications, publisher_.ReadPublications(config_.publisher.publications));
+  for (const PublishedTable& published : publications.tables) {
+    if (published.pg_schema != table.shape.pg_schema || published.pg_table != table.shape.pg_table) continue;
+    return published.published_as == table.published_as &&
+           SameRows(copy_.ShapeOf(published, publications.types), table.shape);
+  }
+  // Gone meanwhile: the stream's own description counts until the catalog is read again.
+  catalog_due_ = true;
+  return true;
+}
+
+// A transaction that wrote to the table before it was published is sent without those rows. It holds a lock on the table
+// until it has ended and become visible, so a snapshot taken after its lock is gone sees it.
+absl::StatusOr<bool> Session::WritersGone(ReplicaTable& table) {
+  const auto waiting =
+      std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& w) { return w.table == table.id; });
+  if (waiting == waiting_.end()) return true;
+  ASSIGN_OR_RETURN(std::vector<std::string> writers, publisher_.ReadWriters(table.shape.oid));
+  if (!waiting->asked) {
+    waiting->writers = writers;
+    waiting->asked = true;
+  }
+  const bool gone = std::none_of(waiting->writers.begin(), waiting->writers.end(), [&](const std::string& writer) {
+    return std::find(writers.begin(), writers.end(), writer) != writers.end();
+  });
+  if (!gone) return false;
+  waiting_.erase(waiting);
+  return true;
+}
+
+absl::Status Session::CopyWaiting() {
+  for (const auto& table : replica_.tables()) {
+    const bool wanted = table->state == TableState::kPending || table->state == TableState::kCopying ||
+                        (table->state == TableState::kReady && table->stale);
+    if (!wanted) continue;
+    if (stop_()) return absl::CancelledError("told to stop");
+    ASSIGN_OR_RETURN(const bool free, WritersGone(*table));
+    if (free) RETURN_IF_ERROR(CopyOne(*table));
+  }
+  if (done_requests_.empty()) return absl::OkStatus();
+  const bool waits = std::any_of(replica_.tables().begin(), replica_.tables().end(),
+                                 [](const auto& t) { return t->state == TableState::kReady && t->stale; });
+  if (waits) return absl::OkStatus();
+  for (std::int64_t id : std::exchange(done_requests_, {})) RETURN_IF_ERROR(replica_.RemoveRequest(id));
+  return absl::OkStatus();
+}
+
+absl::Status Session::CopyOne(ReplicaTable& table) {
+  const bool has_rows = !table.shape.columns.empty();
+  LogInfo("copying", {{"table", table.shape.FullName()}});
+  report_(absl::StrCat("copying ", table.shape.FullName()));
+  if (!has_rows) RETURN_IF_ERROR(replica_.SetTableState(table, TableState::kCopying, ""));
+  const absl::StatusOr<CopiedTable> copied = copy_.Fill(table);
+  if (!copied.ok()) {
+    if (absl::IsNotFound(copied.status()) || absl::IsOutOfRange(copied.status()) ||
+        absl::IsFailedPrecondition(copied.status())) {
+      return SetAside(table, copied.status());
+    }
+    return copied.status();
+  }
+  RETURN_IF_ERROR(replica_.Transaction([&] { return copy_.SwapIn(table, *copied); }));
+  LogInfo("copied", {{"table", table.shape.FullName()}, {"rows", absl::StrCat(copied->rows)}});
+  report_(absl::StrCat("copied ", table.shape.FullName()));
+  return absl::OkStatus();
+}
+
+absl::Status Session::SetAside(ReplicaTable& table, const absl::Status& why) {
+  const bool gone = absl::IsNotFound(why);
+  const std::string text(why.message());
+  LogWarn(gone ? "the table is not published any more" : "the table is put aside; the others go on",
+          {{"table", table.shape.FullName()}, {"error", text}});
+  return replica_.Transaction([&]() -> absl::Status {
+    table.stale = false;
+    RETURN_IF_ERROR(replica_.AddEvent(gone ? "unpublished" : "table_failed", table.shape.name, replica_.state().applied,
+                                      text));
+    if (!gone) RETURN_IF_ERROR(replica_.RecordError(text));
+    return replica_.SetTableState(table, gone ? TableState::kUnpublished : TableState::kFailed, text);
+  });
+}
+
+absl::Status Session::TakeRequests() {
+  ASSIGN_OR_RETURN(const std::vector<Request> requests, replica_.Requests());
+  skip_.reset();
+  for (const Request& request : requests) {
+    if (request.kind == "skip") {
+      Lsn lsn;
+      const bool valid = Lsn::Parse(request.argument, &lsn);
+      // One that names what was passed long ago would wait for ever.
+      if (!valid || (replica_.state().applied.has_value() && lsn < *replica_.state().applied)) {
+        RETURN_IF_ERROR(replica_.RemoveRequest(request.id));
+      } else {
+        skip_ = lsn;
+      }
+      continue;
+    }
+    if (std::find(done_requests_.begin(), done_requests_.end(), request.id) != done_requests_.end()) continue;
+    std::int64_t id = 0;
+    const bool one = absl::SimpleAtoi(request.argument, &id);
+    for (const auto& table : replica_.tables()) {
+      if (one && table->id != id) continue;
+      if (table->state == TableState::kReady) table->stale = true;
+      if (table->state == TableState::kFailed) {
+        RETURN_IF_ERROR(replica_.SetTableState(*table, TableState::kPending, ""));
+      }
+    }
+    done_requests_.push_back(request.id);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sublite

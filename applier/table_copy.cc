@@ -1,0 +1,278 @@
+#include "applier/table_copy.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "applier/log.h"
+#include "applier/wire/copy_text.h"
+#include "schema/identifier.h"
+#include "schema/status.h"
+
+namespace sublite {
+namespace {
+
+constexpr std::size_t kEndedKept = 32768;
+// A commit this often keeps the WAL short and gives readers of sublite_tables something to see.
+constexpr std::int64_t kBatchBytes = 16 << 20;
+constexpr absl::Duration kProgressEvery = absl::Seconds(1);
+
+// What a local administrator added to a table, to be made again on its successor.
+struct LocalObject {
+  std::string type;
+  std::string name;
+  std::string sql;
+};
+
+absl::StatusOr<std::vector<LocalObject>> LocalObjects(Database& database, std::string_view table) {
+  ASSIGN_OR_RETURN(Statement select,
+                   database.Prepare("select type, name, sql from sqlite_schema where tbl_name = ?1 collate nocase "
+                                    "and type in ('index', 'trigger') and sql is not null "
+                                    "and name not in (select name from sublite_indexes) order by rowid"));
+  RETURN_IF_ERROR(select.BindText(1, table));
+  std::vector<LocalObject> objects;
+  while (true) {
+    ASSIGN_OR_RETURN(const bool row, select.Step());
+    if (!row) return objects;
+    objects.push_back({std::string(select.Text(0)), std::string(select.Text(1)), std::string(select.Text(2))});
+  }
+}
+
+}  // namespace
+
+void EndedTransactions::Add(Xid xid) {
+  if (!set_.insert(xid).second) return;
+  order_.push_back(xid);
+  if (order_.size() <= kEndedKept) return;
+  set_.erase(order_.front());
+  order_.pop_front();
+}
+
+TableCopy::TableCopy(Replica& replica, Publisher& publisher, const Config& config, const EndedTransactions& ended,
+                     std::function<bool()> stop, Progress progress)
+    : replica_(replica),
+      publisher_(publisher),
+      config_(config),
+      ended_(ended),
+      stop_(std::move(stop)),
+      progress_(std::move(progress)) {}
+
+TableShape TableCopy::ShapeOf(const PublishedTable& table, const PgTypes& types) const {
+  NamingOptions options;
+  options.separator = config_.replica.schema_separator;
+  options.numeric = config_.replica.numeric;
+  const auto setting = config_.tables.find(table.FullName());
+  if (setting != config_.tables.end()) {
+    options.name = setting->second.name;
+    if (setting->second.has_numeric) options.numeric = setting->second.numeric;
+  }
+  return ShapeFor(table, types, options);
+}
+
+absl::Status TableCopy::CheckName(const ReplicaTable& table, const TableShape& shape) {
+  ASSIGN_OR_RETURN(const std::string taken, replica_.NameTakenBy(&table, shape.name));
+  if (taken.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("table ", shape.FullName(), " would be named ", shape.name, " in SQLite, a name that ", taken,
+                   " has already (SQLite compares names without case): set tables.\"", shape.FullName(), "\".name"));
+}
+
+bool TableCopy::SeesAllEnded(const Snapshot& snapshot, std::uint64_t* missing) const {
+  const std::optional<Snapshot>& before_slot =
+      slot_snapshot_.has_value() ? slot_snapshot_ : replica_.state().slot_snapshot;
+  for (std::uint64_t xid : snapshot.in_progress()) {
+    const bool ended = ended_.Contains(static_cast<Xid>(xid)) ||
+                       (before_slot.has_value() && xid < before_slot->xmax() && before_slot->SeesFull(xid));
+    if (!ended) continue;
+    *missing = xid;
+    return false;
+  }
+  return true;
+}
+
+absl::StatusOr<std::unique_ptr<TableReader>> TableCopy::Read(const ReplicaTable& table) {
+  absl::Duration pause = absl::Milliseconds(10);
+  bool told = false;
+  while (true) {
+    ASSIGN_OR_RETURN(std::unique_ptr<TableReader> reader,
+                     publisher_.ReadTable(table.shape.pg_schema, table.shape.pg_table, config_.publisher.publications));
+    std::uint64_t missing = 0;
+    if (SeesAllEnded(reader->snapshot(), &missing)) return reader;
+    reader.reset();
+    if (stop_()) return absl::CancelledError("told to stop");
+    if (!told && pause > absl::Milliseconds(500)) {
+      LogWarn("waiting until a committed transaction becomes visible at the publisher (does it wait for a standby?)",
+              {{"xid", absl::StrCat(missing)}, {"table", table.shape.FullName()}});
+      told = true;
+    }
+    absl::SleepFor(pause);
+    pause = std::min(pause * 2, absl::Milliseconds(1000));
+  }
+}
+
+absl::StatusOr<CopiedTable> TableCopy::Fill(ReplicaTable& table) {
+  ASSIGN_OR_RETURN(std::unique_ptr<TableReader> reader, Read(table));
+  CopiedTable copied;
+  copied.published = reader->table();
+  if (!copied.published.problem.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("table ", copied.published.FullName(), ": ", copied.published.problem));
+  }
+  copied.shape = ShapeOf(copied.published, reader->types());
+  copied.snapshot = reader->snapshot();
+  copied.snapshot_lsn = reader->snapshot_lsn();
+  if (copied.shape.columns.empty()) return copied;
+
+  RETURN_IF_ERROR(CheckName(table, copied.shape));
+  copied.hidden = absl::StrCat("sublite_copy_", table.id);
+  const bool inside = replica_.in_transaction();
+  absl::Status status = replica_.Transaction([&] {
+    RETURN_IF_ERROR(replica_.database().Execute(absl::StrCat("drop table if exists ", QuoteIdentifier(copied.hidden))));
+    absl::Status made = replica_.database().Execute(CreateTableSql(copied.shape, copied.hidden));
+    // SQLite's own limits, such as the number of columns, concern this table only.
+    if (absl::IsInternal(made)) made = absl::FailedPreconditionError(made.message());
+    return made;
+  });
+  if (!status.ok()) return Annotate(status, absl::StrCat("table ", copied.shape.FullName()));
+  const absl::StatusOr<std::int64_t> rows = Load(table, *reader, copied.shape, copied.hidden);
+  if (!rows.ok()) {
+    if (!inside) replica_.Rollback();
+    return rows.status();
+  }
+  copied.rows = *rows;
+  return copied;
+}
+
+absl::StatusOr<std::int64_t> TableCopy::Load(ReplicaTable& table, TableReader& reader, const TableShape& shape,
+                                             const std::string& hidden) {
+  TableWriter writer(replica_.database(), shape, hidden);
+  CopyScratch scratch;
+  std::string_view line;
+  std::int64_t rows = 0;
+  std::int64_t batch_bytes = 0;
+  absl::Time told = absl::Now();
+  const bool inside = replica_.in_transaction();
+  const double expected = reader.table().estimated_rows;
+  RETURN_IF_ERROR(replica_.Begin());
+  while (true) {
+    ASSIGN_OR_RETURN(const bool more, reader.Next(&line));
+    if (!more) break;
+    ASSIGN_OR_RETURN(const Tuple row, ParseCopyRow(line, shape.columns.size(), scratch));
+    RETURN_IF_ERROR(writer.Insert(row).status());
+    ++rows;
+    batch_bytes += static_cast<std::int64_t>(line.size());
+    if (batch_bytes < kBatchBytes && (rows & 0xfff) != 0) continue;
+    if (stop_()) return absl::CancelledError("told to stop");
+    const absl::Time now = absl::Now();
+    if (now - told > kProgressEvery) {
+      progress_(table, rows, expected);
+      told = now;
+    } else if (batch_bytes < kBatchBytes) {
+      continue;
+    }
+    batch_bytes = 0;
+    if (inside) continue;
+    RETURN_IF_ERROR(replica_.SetCopyProgress(table, rows, expected));
+    RETURN_IF_ERROR(replica_.Commit());
+    RETURN_IF_ERROR(replica_.Begin());
+  }
+  RETURN_IF_ERROR(replica_.SetCopyProgress(table, rows, expected));
+  if (!inside) RETURN_IF_ERROR(replica_.Commit());
+  progress_(table, rows, static_cast<double>(rows));
+  return rows;
+}
+
+absl::StatusOr<std::string> TableCopy::FreeIndexName(const std::string& wanted) {
+  ASSIGN_OR_RETURN(Statement select,
+                   replica_.database().Prepare("select 1 from sqlite_schema where name = ?1 collate nocase"));
+  for (int suffix = 1; suffix < 100; ++suffix) {
+    const std::string name = suffix == 1 ? wanted : absl::StrCat(wanted, "_", suffix);
+    RETURN_IF_ERROR(select.BindText(1, name));
+    ASSIGN_OR_RETURN(const bool taken, select.Step());
+    select.Reset();
+    if (!taken) return name;
+  }
+  return absl::FailedPreconditionError(absl::StrCat("no free name for index ", wanted));
+}
+
+absl::Status TableCopy::RebuildIndexes(ReplicaTable& table) {
+  Database& database = replica_.database();
+  std::vector<std::string> names;
+  {
+    ASSIGN_OR_RETURN(Statement select, database.Prepare("select name from sublite_indexes where table_id = ?1"));
+    RETURN_IF_ERROR(select.BindInt(1, table.id));
+    while (true) {
+      ASSIGN_OR_RETURN(const bool row, select.Step());
+      if (!row) break;
+      names.emplace_back(select.Text(0));
+    }
+  }
+  for (const std::string& name : names) {
+    RETURN_IF_ERROR(database.Execute(absl::StrCat("drop index if exists ", QuoteIdentifier(name))));
+  }
+  RETURN_IF_ERROR(database.Execute(absl::StrCat("delete from sublite_indexes where table_id = ", table.id)));
+  ASSIGN_OR_RETURN(Statement note, database.Prepare("insert into sublite_indexes (name, table_id, columns, is_unique) "
+                                                    "values (?1, ?2, ?3, ?4)"));
+  for (const TableIndex& index :
+       IndexesFor(table.shape, config_.replica.mirror_indexes, config_.replica.schema_separator)) {
+    ASSIGN_OR_RETURN(const std::string name, FreeIndexName(index.name));
+    RETURN_IF_ERROR(database.Execute(absl::StrCat("create ", index.unique ? "unique " : "", "index ", QuoteIdentifier(name),
+                                                  " on ", QuoteIdentifier(table.shape.name), " (", index.sql_columns, ")")));
+    RETURN_IF_ERROR(note.BindText(1, name));
+    RETURN_IF_ERROR(note.BindInt(2, table.id));
+    RETURN_IF_ERROR(note.BindText(3, index.sql_columns));
+    RETURN_IF_ERROR(note.BindInt(4, index.unique ? 1 : 0));
+    RETURN_IF_ERROR(note.Run());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TableCopy::SwapIn(ReplicaTable& table, const CopiedTable& copied) {
+  Database& database = replica_.database();
+  std::vector<LocalObject> local;
+  if (!table.shape.columns.empty()) {
+    ASSIGN_OR_RETURN(local, LocalObjects(database, table.shape.name));
+    // Statements of the old table must not outlive it.
+    table.writer.reset();
+    RETURN_IF_ERROR(database.Execute(absl::StrCat("drop table if exists ", QuoteIdentifier(table.shape.name))));
+  }
+  if (!copied.hidden.empty()) {
+    RETURN_IF_ERROR(database.Execute(absl::StrCat("alter table ", QuoteIdentifier(copied.hidden), " rename to ",
+                                                  QuoteIdentifier(copied.shape.name))));
+  }
+  RETURN_IF_ERROR(
+      replica_.SetCopied(table, copied.shape, copied.published, copied.snapshot, copied.snapshot_lsn, copied.rows));
+  if (!copied.hidden.empty()) RETURN_IF_ERROR(RebuildIndexes(table));
+  for (const LocalObject& object : local) {
+    const absl::Status made = database.Execute(object.sql);
+    if (made.ok()) continue;
+    LogWarn("a local object does not fit the table any more and is gone",
+            {{"table", table.shape.name}, {"object", object.name}, {"error", std::string(made.message())}});
+    RETURN_IF_ERROR(replica_.AddEvent("local_object_gone", table.shape.name, std::nullopt,
+                                      absl::StrCat(object.type, " ", object.name, " does not fit the table any more (",
+                                                   made.message(), "). It was: ", object.sql)));
+  }
+  return replica_.AddEvent("copied", table.shape.name, copied.snapshot_lsn, absl::StrCat(copied.rows, " rows"));
+}
+
+absl::Status TableCopy::DropHidden() {
+  Database& database = replica_.database();
+  std::vector<std::string> names;
+  {
+    ASSIGN_OR_RETURN(Statement select, database.Prepare("select name from sqlite_schema where type = 'table' "
+                                                        "and name glob 'sublite_copy_[0-9]*'"));
+    while (true) {
+      ASSIGN_OR_RETURN(const bool row, select.Step());
+      if (!row) break;
+      names.emplace_back(select.Text(0));
+    }
+  }
+  for (const std::string& name : names) {
+    RETURN_IF_ERROR(
+        replica_.Transaction([&] { return database.Execute(absl::StrCat("drop table ", QuoteIdentifier(name))); }));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sublite

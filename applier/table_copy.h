@@ -1,0 +1,93 @@
+// The copy of one table (DESIGN.md, decision 4): its rows in one snapshot of the publisher, into a hidden table, which then
+// takes the name.
+//
+// Fill reads; SwapIn shows. Between the two readers see the old rows, or no table. Fill commits as it goes unless a SQLite
+// transaction is open when it is called: then all of it belongs to that transaction (a table whose shape changes inside a
+// publisher transaction). What the snapshot sees is not applied again: SwapIn stores the snapshot with the table.
+//
+// The copy is exact because a change is dropped only where its top-level transaction is visible in the snapshot, and the
+// snapshot sees every transaction whose changes went by while the table was not followed: Fill takes the snapshot again
+// while one that has ended in the stream, or before the slot began, is still in progress in it (a commit is decoded before
+// it becomes visible, longest while the publisher waits for a synchronous standby).
+//
+// Errors: NotFound where the table is not published any more; OutOfRange and FailedPrecondition where this one table cannot
+// be copied (a name that is taken, a missing privilege, a value that SQLite cannot hold); others concern the connection or
+// the file.
+#ifndef SUBLITE_APPLIER_TABLE_COPY_H_
+#define SUBLITE_APPLIER_TABLE_COPY_H_
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "applier/config.h"
+#include "applier/publisher.h"
+#include "applier/replica.h"
+
+namespace sublite {
+
+// Top-level transactions that ended in the stream lately.
+class EndedTransactions {
+ public:
+  void Add(Xid xid);
+  bool Contains(Xid xid) const { return set_.contains(xid); }
+
+ private:
+  std::deque<Xid> order_;
+  absl::flat_hash_set<Xid> set_;
+};
+
+struct CopiedTable {
+  TableShape shape;
+  PublishedTable published;
+  Snapshot snapshot;
+  Lsn snapshot_lsn;
+  std::int64_t rows = 0;
+  std::string hidden;  // "" for a table without columns, which has nothing to store
+};
+
+class TableCopy {
+ public:
+  // `progress` is told now and then: the table, rows so far, rows expected (-1: unknown).
+  using Progress = std::function<void(const ReplicaTable&, std::int64_t, double)>;
+
+  TableCopy(Replica& replica, Publisher& publisher, const Config& config, const EndedTransactions& ended,
+            std::function<bool()> stop, Progress progress);
+
+  absl::StatusOr<CopiedTable> Fill(ReplicaTable& table);
+  // Inside a transaction.
+  absl::Status SwapIn(ReplicaTable& table, const CopiedTable& copied);
+  // Inside a transaction: makes the indexes of `table` what its shape asks for.
+  absl::Status RebuildIndexes(ReplicaTable& table);
+  // Removes what an interrupted copy left.
+  absl::Status DropHidden();
+
+  // What had committed before the slot began; the replica's own unless a new slot is being made.
+  void SetSlotSnapshot(const Snapshot& snapshot) { slot_snapshot_ = snapshot; }
+
+  TableShape ShapeOf(const PublishedTable& table, const PgTypes& types) const;
+
+ private:
+  absl::StatusOr<std::unique_ptr<TableReader>> Read(const ReplicaTable& table);
+  bool SeesAllEnded(const Snapshot& snapshot, std::uint64_t* missing) const;
+  absl::StatusOr<std::int64_t> Load(ReplicaTable& table, TableReader& reader, const TableShape& shape,
+                                    const std::string& hidden);
+  absl::Status CheckName(const ReplicaTable& table, const TableShape& shape);
+  absl::StatusOr<std::string> FreeIndexName(const std::string& wanted);
+
+  Replica& replica_;
+  Publisher& publisher_;
+  const Config& config_;
+  const EndedTransactions& ended_;
+  std::function<bool()> stop_;
+  Progress progress_;
+  std::optional<Snapshot> slot_snapshot_;
+};
+
+}  // namespace sublite
+
+#endif  // SUBLITE_APPLIER_TABLE_COPY_H_

@@ -1,0 +1,149 @@
+// sublite's own tables in the replica file, drawn once.
+//
+// CONTRACT.md section 4 names the columns that readers may rely on; the others are sublite's. Every write to them is in
+// the SQLite transaction of the rows that it speaks of. LSNs for readers are text `X/Y`, LSNs for sublite are integers
+// (column names end in `_at` for times, `_pos` for integer positions). Times have the form of a stored timestamptz.
+//
+//   sublite_state     one row: where this replica stands; readers see it through the view sublite_status
+//   sublite_tables    one row a published table
+//   sublite_columns   one row a column of a replicated table, as the table was made
+//   sublite_indexes   the indexes that sublite made
+//   sublite_prepared  transactions prepared at the publisher and not yet decided
+//   sublite_staged    their changes: records of applier/staging.h, in parts
+//   sublite_messages  logical decoding messages, if asked for
+//   sublite_events    what a person may want to know, newest last; the oldest go when there are more than 10,000
+//   sublite_requests  what `sublite resync` and `sublite skip` ask of the running process
+#ifndef SUBLITE_SCHEMA_BOOKKEEPING_H_
+#define SUBLITE_SCHEMA_BOOKKEEPING_H_
+
+namespace sublite {
+
+// Stored in sublite_state.format. A file with a higher number was written by a newer sublite.
+inline constexpr int kFileFormat = 1;
+// PRAGMA application_id: "subl".
+inline constexpr int kApplicationId = 0x7375626c;
+
+inline constexpr char kVersion[] = "0.1.0";
+
+inline constexpr char kBookkeepingSql[] = R"sql(
+create table if not exists sublite_state (
+  one integer primary key check (one = 1),
+  format integer not null,
+  state text not null,               -- copying, streaming, disconnected, failed
+  applied_pos integer,               -- end position of all that is applied; NULL until the slot exists
+  applied_commit_time text,
+  contact_at text,
+  publications text not null default '',
+  slot text not null default '',
+  slot_pos integer,                  -- the slot's consistent point
+  slot_snapshot text,                -- what had committed before it
+  system_identifier text,
+  timeline integer,
+  source integer not null default 0, -- counts publishers: another system identifier is another source
+  server_version text,
+  last_error text,
+  last_error_at text,
+  sublite_version text not null
+);
+create table if not exists sublite_tables (
+  id integer primary key,
+  pg_schema text not null,
+  pg_table text not null,
+  sqlite_table text not null,
+  state text not null,               -- pending, copying, ready, failed, unpublished
+  rows_copied integer not null default 0,
+  rows_estimated integer,
+  copied_at text,
+  error text,
+  oid integer not null,
+  replica_identity text not null,
+  publishes_changes integer not null default 1,  -- update or delete, not only insert and truncate
+  published_as text not null default '',         -- by what, and through which row filter
+  snapshot text,                     -- with copy_pos: transactions that the copied rows already hold
+  copy_pos integer,                  -- from this position on nothing is in the copy; NULL once applied_pos passed it
+  missing_rows integer not null default 0,   -- updates and deletes that found no row
+  replaced_rows integer not null default 0,  -- inserts that found their key taken
+  unique (pg_schema, pg_table)
+);
+create table if not exists sublite_columns (
+  sqlite_table text not null,
+  "column" text not null,
+  position integer not null,
+  pg_type text not null,
+  sqlite_type text not null,
+  "key" integer not null,
+  table_id integer not null,
+  pg_column text not null,
+  type_oid integer not null,
+  type_modifier integer not null,
+  codec text not null,               -- ColumnType::Encode
+  key_place integer,                 -- place in the primary key, from 1
+  identity_place integer,            -- place in the replica identity index, from 1
+  not_null integer not null,
+  primary key (table_id, position)
+) without rowid;
+create table if not exists sublite_indexes (
+  name text primary key,             -- of an index that sublite made; all others are a local administrator's
+  table_id integer not null,
+  columns text not null,
+  is_unique integer not null
+) without rowid;
+create table if not exists sublite_prepared (
+  id integer primary key,
+  gid text not null,
+  xid integer not null,
+  prepare_lsn text not null,
+  prepared_at text not null,
+  changes integer not null,
+  bytes integer not null,
+  end_pos integer not null,
+  source integer not null,
+  unique (xid, gid, prepare_lsn, source)
+);
+create table if not exists sublite_staged (
+  prepared_id integer not null,
+  part integer not null,
+  data blob not null,
+  primary key (prepared_id, part)
+);
+create table if not exists sublite_messages (
+  id integer primary key autoincrement,
+  lsn text not null,
+  transactional integer not null,
+  prefix text not null,
+  content blob not null,
+  sent_at text,
+  source integer not null,
+  unique (source, lsn)
+);
+create table if not exists sublite_events (
+  id integer primary key autoincrement,
+  at text not null,
+  kind text not null,
+  sqlite_table text,
+  lsn text,
+  detail text
+);
+create table if not exists sublite_requests (
+  id integer primary key autoincrement,
+  kind text not null check (kind in ('resync', 'skip')),
+  argument text not null,            -- resync: sublite_tables.id or '*'; skip: an LSN as text
+  at text not null
+);
+create view if not exists sublite_status as
+select s.state,
+  s.applied_pos is not null
+    and not exists (select 1 from sublite_tables t where t.state not in ('ready', 'unpublished') or t.copy_pos > s.applied_pos)
+    and not exists (select 1 from sublite_requests r where r.kind = 'resync') as consistent,
+  printf('%X/%X', (s.applied_pos >> 32) & 4294967295, s.applied_pos & 4294967295) as applied_lsn,
+  s.applied_commit_time, s.contact_at, s.publications, s.slot, s.system_identifier, s.server_version,
+  (select count(*) from sublite_prepared) as prepared,
+  s.last_error, s.last_error_at, s.sublite_version, s.timeline,
+  (select coalesce(sum(missing_rows), 0) from sublite_tables) as missing_rows,
+  (select coalesce(sum(replaced_rows), 0) from sublite_tables) as replaced_rows
+from sublite_state s;
+)sql";
+
+}  // namespace sublite
+
+#endif  // SUBLITE_SCHEMA_BOOKKEEPING_H_

@@ -1,0 +1,37 @@
+#include <set>
+
+#include "tests/fuzz/decode_fuzz.h"
+#include "tests/wire/golden.h"
+
+namespace sublite::testing {
+
+std::vector<std::string> DecodeFuzzSeeds() {
+  std::set<std::string> seeds;
+  const auto add = [&](std::uint8_t selector, const std::string& bytes) {
+    seeds.insert(static_cast<char>(selector) + bytes);
+  };
+  for (const GoldenCapture& capture : GoldenCaptures()) {
+    add(Selector(FuzzKind::kCapture), capture.bytes);
+    for (const GoldenFrame& frame : capture.frames) {
+      const DecodeContext& context = frame.context;
+      const auto selector = [&](FuzzKind kind) {
+        return Selector(kind, context.protocol_version, context.in_stream_block,
+                        context.parallel_streaming);
+      };
+      add(selector(FuzzKind::kFrame), frame.bytes);
+      if (!frame.payload.empty()) {
+        add(selector(FuzzKind::kMessage), frame.payload);
+      }
+    }
+  }
+  for (const char* row :
+       {"\3"
+        "1\tone\t\\N\n",
+        "\1\\\\x00ff\n", "\2\\b\\f\\n\\r\\t\\v\\\\\t\\101\\x41",
+        "\2a\\\tb\t\\N"}) {
+    add(Selector(FuzzKind::kCopyRow), row);
+  }
+  return {seeds.begin(), seeds.end()};
+}
+
+}  // namespace sublite::testing

@@ -128,9 +128,10 @@ absl::Status Applier::EndApplying(Lsn end_lsn, PgTime commit_time) {
         absl::StrCat("delete from sublite_requests where kind = 'skip' and argument = '", options_.skip->ToString(), "'")));
     options_.skip.reset();
   }
+  // First: a copy made now has to hold this transaction too.
+  ended_.Add(ended.xid);
   RETURN_IF_ERROR(CopyStale());
   applying_.reset();
-  ended_.Add(ended.xid);
   if (end_lsn > reached_) reached_ = end_lsn;
   // An empty transaction moves the position with the next write, not with one of its own.
   if (replica_.in_transaction()) replica_.SetPosition(reached_, commit_time);

@@ -109,6 +109,7 @@ class Applier {
 
   // The table to which a change of relation `oid` is to be applied; nullptr where it is not.
   absl::StatusOr<ReplicaTable*> Target(Oid oid, RelationMap& relations);
+  absl::Status ExpectTable(const RelationDefinition& relation, ReplicaTable* table);
   absl::StatusOr<bool> Fits(RelationDefinition& relation, ReplicaTable& table);
   bool HoldsAlready(ReplicaTable& table);
   absl::Status MarkStale(ReplicaTable& table, const std::string& relation_message, std::string_view why);

@@ -42,8 +42,9 @@ Fit Compare(const RelationDefinition& relation, const TableShape& shape) {
   }
   const char identity = static_cast<char>(relation.identity);
   const std::vector<int> flagged = FlaggedColumns(relation);
-  if (identity == 'd' && !shape.KeyColumns().empty() && flagged != Sorted(shape.KeyColumns())) return Fit::kDifferent;
-  if (identity == 'd' && shape.KeyColumns().empty() && !flagged.empty()) return Fit::kDifferent;
+  // Where only inserts are published, the column list may leave out a part of the key.
+  const bool key_matters = !shape.KeyColumns().empty() || shape.publishes_update_or_delete;
+  if (identity == 'd' && key_matters && flagged != Sorted(shape.KeyColumns())) return Fit::kDifferent;
   if (identity == 'i' && flagged != Sorted(shape.IdentityColumns())) return Fit::kIdentity;
   return identity == shape.replica_identity ? Fit::kSame : Fit::kIdentity;
 }
@@ -126,13 +127,12 @@ absl::StatusOr<ReplicaTable*> Applier::Target(Oid oid, RelationMap& relations) {
     relation->fits = false;
   }
   ReplicaTable* table = relation->table;
-  if (table == nullptr) {
-    catalog_due_ = true;
+  if (table == nullptr || table->state == TableState::kUnpublished) {
+    RETURN_IF_ERROR(ExpectTable(*relation, table));
     return nullptr;
   }
-  if (table->state == TableState::kUnpublished ||
-      (table->state == TableState::kFailed && table->copied_for != relation->message)) {
-    // Published again, or of another shape than the one that could not be copied.
+  if (table->state == TableState::kFailed && table->copied_for != relation->message) {
+    // Of another shape, perhaps, than the one that could not be copied.
     catalog_due_ = true;
     table->copied_for = relation->message;
     return nullptr;
@@ -146,6 +146,25 @@ absl::StatusOr<ReplicaTable*> Applier::Target(Oid oid, RelationMap& relations) {
   if (table->writer == nullptr) return nullptr;  // no columns, nothing to store
   RETURN_IF_ERROR(replica_.Begin());
   return table;
+}
+
+// A table that is new here, or published again. It is copied between transactions, and its copy will hold this change; until
+// then the replica says that it is not complete.
+absl::Status Applier::ExpectTable(const RelationDefinition& relation, ReplicaTable* table) {
+  catalog_due_ = true;
+  RETURN_IF_ERROR(replica_.Begin());
+  if (table != nullptr) {
+    table->newly_published = true;
+    return replica_.SetTableState(*table, TableState::kPending, "");
+  }
+  PublishedTable published;
+  published.oid = relation.oid;
+  published.pg_schema = relation.pg_schema;
+  published.pg_table = relation.pg_table;
+  published.replica_identity = static_cast<char>(relation.identity);
+  ASSIGN_OR_RETURN(table, replica_.AddTable(published, copy_.NameOf(published)));
+  table->newly_published = true;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<bool> Applier::Fits(RelationDefinition& relation, ReplicaTable& table) {

@@ -49,6 +49,7 @@ void RelationMap::Promote(RelationMap& replayed) {
     std::unique_ptr<RelationDefinition>& mine = relations_[oid];
     if (mine != nullptr && mine->serial >= definition->serial) continue;
     definition->again = definition->again || mine != nullptr;
+    definition->fits = false;
     mine = std::move(definition);
   }
   last_ = nullptr;

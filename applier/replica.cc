@@ -136,6 +136,25 @@ absl::Status Replica::Transaction(const std::function<absl::Status()>& body) {
   return status;
 }
 
+absl::Status Replica::Sync() {
+  if (!sync_failed_) {
+    const absl::Status status = database_->SyncWal();
+    sync_failed_ = !status.ok();
+    return status;
+  }
+  // After a failed fsync the kernel may call lost pages clean, so a second one proves nothing. A checkpoint writes them again,
+  // into the main file.
+  ASSIGN_OR_RETURN(Statement checkpoint, database_->Prepare("pragma wal_checkpoint(full)"));
+  ASSIGN_OR_RETURN(const bool row, checkpoint.Step());
+  if (!row || checkpoint.Int(0) != 0 || checkpoint.Int(1) != checkpoint.Int(2)) {
+    return absl::UnavailableError(absl::StrCat("the file ", path_, " could not be synced, and readers keep it from being "
+                                               "checkpointed; nothing new is confirmed until it is"));
+  }
+  checkpoint.Reset();
+  sync_failed_ = false;
+  return absl::OkStatus();
+}
+
 void Replica::SetPosition(Lsn end, std::optional<PgTime> commit_time) {
   if (state_.applied.has_value() && end < *state_.applied) return;
   state_.applied = end;

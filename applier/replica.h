@@ -58,7 +58,7 @@ class Replica {
   bool in_transaction() const { return database_->in_transaction(); }
   // Begin, `body`, Commit; Rollback on an error.
   absl::Status Transaction(const std::function<absl::Status()>& body);
-  absl::Status Sync() { return database_->SyncWal(); }
+  absl::Status Sync();
   absl::Status Reload();
 
   // ---- where it stands
@@ -120,6 +120,7 @@ class Replica {
   std::uint64_t generation_ = 1;
 
   bool position_pending_ = false;
+  bool sync_failed_ = false;
   std::optional<PgTime> commit_time_;
   std::optional<absl::Time> contact_;
   Statement write_state_;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "applier/snapshot.h"
 #include "applier/table_writer.h"
@@ -38,6 +39,12 @@ struct ReplicaTable {
   // The Relation message for which it was last copied in the stream: the same one again means that stream and catalog
   // describe the table differently, and copying does not help.
   std::string copied_for;
+
+  // Set while it is new in the publication: transactions that may have written to it before are waited for, see
+  // Session::WritersGone.
+  bool newly_published = false;
+  bool writers_asked = false;
+  std::vector<std::string> writers;
 
   std::int64_t missing_rows = 0;
   std::int64_t replaced_rows = 0;

@@ -74,6 +74,8 @@ SessionEnd Session::Judge(const absl::Status& status) {
 absl::Status Session::Work() {
   report_("connecting to the publisher");
   ASSIGN_OR_RETURN(identity_, publisher_.Connect());
+  ASSIGN_OR_RETURN(const auto standbys, publisher_.Query("show synchronous_standby_names"));
+  synchronous_ = !standbys.empty() && !standbys[0].empty() && !standbys[0][0].empty();
   RETURN_IF_ERROR(KnowPublisher());
   RETURN_IF_ERROR(TakeRequests());
   RETURN_IF_ERROR(CopyWaiting());
@@ -157,6 +159,7 @@ absl::StatusOr<CreatedSlot> Session::MakeSlot(const SlotState& old) {
   slot_two_phase_ = options.two_phase;
   LogInfo("created the replication slot", {{"slot", options.name}, {"lsn", created.consistent_point.ToString()}});
   copy_.SetSlotSnapshot(created.snapshot);
+  ended_.Clear();
   return created;
 }
 

@@ -81,18 +81,12 @@ class Session {
 
   PublisherIdentity identity_;
   bool slot_two_phase_ = false;
+  bool synchronous_ = false;   // commits at the publisher may wait for a standby
   bool on_publisher_ = true;  // whose FailedPrecondition it would be
   bool streamed_ = false;
   bool restart_ = false;
   std::optional<Applier::Refused> refused_;
 
-  // Newly published tables and those who may have written to them before.
-  struct Waiting {
-    std::int64_t table = 0;
-    bool asked = false;
-    std::vector<std::string> writers;
-  };
-  std::vector<Waiting> waiting_;
   std::vector<std::int64_t> done_requests_;
   absl::Time catalog_read_at_ = absl::InfinitePast();
   absl::Time requests_read_at_ = absl::InfinitePast();

@@ -20,20 +20,20 @@ absl::Status Session::Reconcile(const Publications& publications, bool fresh) {
       ReplicaTable* table = replica_.FindTable(published.pg_schema, published.pg_table);
       if (table == nullptr) {
         ASSIGN_OR_RETURN(table, replica_.AddTable(published, shape.name));
-        if (!fresh) waiting_.push_back({table->id, false, {}});
+        table->newly_published = !fresh;
         continue;
       }
       const bool again = table->state == TableState::kUnpublished || table->published_as != published.published_as;
       if (table->state == TableState::kReady && !again && SameRows(table->shape, shape)) continue;
       if (table->state == TableState::kReady) {
-        table->stale = true;
+        RETURN_IF_ERROR(replica_.SetTableState(*table, TableState::kCopying, ""));
         RETURN_IF_ERROR(replica_.AddEvent("schema", table->shape.name, std::nullopt,
                                           again ? "published anew; it is copied again"
                                                 : "the publisher's catalog describes it differently; it is copied again"));
       } else if (table->state != TableState::kPending && table->state != TableState::kCopying) {
         RETURN_IF_ERROR(replica_.SetTableState(*table, TableState::kPending, ""));
       }
-      if (again && !fresh) waiting_.push_back({table->id, false, {}});
+      if (again && !fresh) table->newly_published = true;
     }
     for (const auto& table : replica_.tables()) {
       if (table->state == TableState::kUnpublished) continue;
@@ -77,44 +77,39 @@ absl::StatusOr<bool> Session::StillFits(const ReplicaTable& table) {
 // A transaction that wrote to the table before it was published is sent without those rows. It holds a lock on the table
 // until it has ended and become visible, so a snapshot taken after its lock is gone sees it.
 absl::StatusOr<bool> Session::WritersGone(ReplicaTable& table) {
-  const auto waiting =
-      std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& w) { return w.table == table.id; });
-  if (waiting == waiting_.end()) return true;
+  // With a synchronous standby, so does a transaction that this replica has followed already, in an earlier process.
+  const bool unsettled = synchronous_ && !ended_.Settled(table.id);
+  if (!table.newly_published && !unsettled) return true;
   ASSIGN_OR_RETURN(std::vector<std::string> writers, publisher_.ReadWriters(table.shape.oid));
-  if (!waiting->asked) {
-    waiting->writers = writers;
-    waiting->asked = true;
+  if (!table.writers_asked) {
+    table.writers = writers;
+    table.writers_asked = true;
   }
-  const bool gone = std::none_of(waiting->writers.begin(), waiting->writers.end(), [&](const std::string& writer) {
+  const bool gone = std::none_of(table.writers.begin(), table.writers.end(), [&](const std::string& writer) {
     return std::find(writers.begin(), writers.end(), writer) != writers.end();
   });
   if (!gone) return false;
-  waiting_.erase(waiting);
+  table.newly_published = false;
+  ended_.Settle(table.id);
   return true;
 }
 
 absl::Status Session::CopyWaiting() {
   for (const auto& table : replica_.tables()) {
-    const bool wanted = table->state == TableState::kPending || table->state == TableState::kCopying ||
-                        (table->state == TableState::kReady && table->stale);
-    if (!wanted) continue;
+    if (table->state != TableState::kPending && table->state != TableState::kCopying) continue;
     if (stop_()) return absl::CancelledError("told to stop");
     ASSIGN_OR_RETURN(const bool free, WritersGone(*table));
     if (free) RETURN_IF_ERROR(CopyOne(*table));
   }
   if (done_requests_.empty()) return absl::OkStatus();
-  const bool waits = std::any_of(replica_.tables().begin(), replica_.tables().end(),
-                                 [](const auto& t) { return t->state == TableState::kReady && t->stale; });
-  if (waits) return absl::OkStatus();
   for (std::int64_t id : std::exchange(done_requests_, {})) RETURN_IF_ERROR(replica_.RemoveRequest(id));
   return absl::OkStatus();
 }
 
 absl::Status Session::CopyOne(ReplicaTable& table) {
-  const bool has_rows = !table.shape.columns.empty();
   LogInfo("copying", {{"table", table.shape.FullName()}});
   report_(absl::StrCat("copying ", table.shape.FullName()));
-  if (!has_rows) RETURN_IF_ERROR(replica_.SetTableState(table, TableState::kCopying, ""));
+  RETURN_IF_ERROR(replica_.SetTableState(table, TableState::kCopying, ""));
   const absl::StatusOr<CopiedTable> copied = copy_.Fill(table);
   if (!copied.ok()) {
     if (absl::IsNotFound(copied.status()) || absl::IsOutOfRange(copied.status()) ||
@@ -163,9 +158,8 @@ absl::Status Session::TakeRequests() {
     const bool one = absl::SimpleAtoi(request.argument, &id);
     for (const auto& table : replica_.tables()) {
       if (one && table->id != id) continue;
-      if (table->state == TableState::kReady) table->stale = true;
-      if (table->state == TableState::kFailed) {
-        RETURN_IF_ERROR(replica_.SetTableState(*table, TableState::kPending, ""));
+      if (table->state == TableState::kReady || table->state == TableState::kFailed) {
+        RETURN_IF_ERROR(replica_.SetTableState(*table, TableState::kCopying, ""));
       }
     }
     done_requests_.push_back(request.id);

@@ -279,7 +279,7 @@ absl::Status SetListen(const SettingValue& value, Config*) {
   return GetText(value, &ignored);
 }
 
-std::vector<Setting> MakeSettings() {
+std::vector<Setting> PublisherSettings() {
   using K = SettingKind;
   return {
       {"publisher.conninfo", "publisher", K::kText, "CONNINFO",
@@ -325,6 +325,12 @@ std::vector<Setting> MakeSettings() {
        SetStatusInterval},
       {"publisher.failover", "failover", K::kBoolean, "", "false", false,
        "Ask for a failover slot (server 17 and later).", SetFailover},
+  };
+}
+
+std::vector<Setting> OtherSettings() {
+  using K = SettingKind;
+  return {
       {"replica.database", "database", K::kText, "FILE",
        "\"/var/lib/sublite/replica.db\"", true,
        "The SQLite file; made if it is missing.", SetDatabase},
@@ -423,7 +429,12 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
 }  // namespace
 
 const std::vector<Setting>& Settings() {
-  static const auto* const kSettings = new std::vector<Setting>(MakeSettings());
+  static const auto* const kSettings = [] {
+    auto* settings = new std::vector<Setting>(PublisherSettings());
+    const std::vector<Setting> others = OtherSettings();
+    settings->insert(settings->end(), others.begin(), others.end());
+    return settings;
+  }();
   return *kSettings;
 }
 

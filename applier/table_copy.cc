@@ -41,6 +41,12 @@ absl::StatusOr<std::vector<LocalObject>> LocalObjects(Database& database, std::s
 
 }  // namespace
 
+void EndedTransactions::Clear() {
+  order_.clear();
+  set_.clear();
+  settled_.clear();
+}
+
 void EndedTransactions::Add(Xid xid) {
   if (!set_.insert(xid).second) return;
   order_.push_back(xid);
@@ -79,12 +85,23 @@ absl::Status TableCopy::CheckName(const ReplicaTable& table, const TableShape& s
 }
 
 bool TableCopy::SeesAllEnded(const Snapshot& snapshot, std::uint64_t* missing) const {
-  const std::optional<Snapshot>& before_slot =
+  for (Xid xid : ended_.all()) {
+    if (snapshot.Sees(xid)) continue;
+    *missing = xid;
+    return false;
+  }
+  const std::optional<Snapshot>& slot =
       slot_snapshot_.has_value() ? slot_snapshot_ : replica_.state().slot_snapshot;
+  if (!slot.has_value()) return true;
+  const auto before_slot = [&](std::uint64_t xid) { return xid < slot->xmax() && slot->SeesFull(xid); };
   for (std::uint64_t xid : snapshot.in_progress()) {
-    const bool ended = ended_.Contains(static_cast<Xid>(xid)) ||
-                       (before_slot.has_value() && xid < before_slot->xmax() && before_slot->SeesFull(xid));
-    if (!ended) continue;
+    if (!before_slot(xid)) continue;
+    *missing = xid;
+    return false;
+  }
+  // A snapshot ends behind the newest transaction that is done: a committed one that is not visible yet may be past its end.
+  for (std::uint64_t xid = snapshot.xmax(); xid < slot->xmax(); ++xid) {
+    if (!before_slot(xid)) continue;
     *missing = xid;
     return false;
   }

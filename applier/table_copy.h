@@ -30,15 +30,23 @@
 
 namespace sublite {
 
-// Top-level transactions that ended in the stream lately.
+// Top-level transactions of the slot that ended in the stream lately, for as long as the process lives.
 class EndedTransactions {
  public:
   void Add(Xid xid);
-  bool Contains(Xid xid) const { return set_.contains(xid); }
+  // A new slot: its snapshot says what had ended before.
+  void Clear();
+  const std::deque<Xid>& all() const { return order_; }
+
+  // Transactions that an earlier process saw end are not known here. `Settle` notes that none of them can still be invisible
+  // at the publisher and have written to the table.
+  bool Settled(std::int64_t table) const { return settled_.contains(table); }
+  void Settle(std::int64_t table) { settled_.insert(table); }
 
  private:
   std::deque<Xid> order_;
   absl::flat_hash_set<Xid> set_;
+  absl::flat_hash_set<std::int64_t> settled_;
 };
 
 struct CopiedTable {
@@ -69,6 +77,8 @@ class TableCopy {
   // What had committed before the slot began; the replica's own unless a new slot is being made.
   void SetSlotSnapshot(const Snapshot& snapshot) { slot_snapshot_ = snapshot; }
 
+  // The SQLite name that the rules and the configuration give to a table.
+  std::string NameOf(const PublishedTable& table) const { return ShapeOf(table, {}).name; }
   TableShape ShapeOf(const PublishedTable& table, const PgTypes& types) const;
 
  private:

@@ -94,6 +94,7 @@ absl::StatusOr<std::int64_t> TableWriter::RunDelete(RowMatch match, const Row& k
 
 absl::Status TableWriter::MakeRoom(Tuple new_row) {
   const RowMatch unique = shape_.KeyColumns().empty() ? RowMatch::kIdentity : RowMatch::kKey;
+  if (MatchColumns(shape_, unique).empty()) return absl::OkStatus();  // a local index; the second attempt will say so
   for (int place : MatchColumns(shape_, unique)) {
     if (new_row[place].is_unchanged()) {
       return absl::OutOfRangeError(absl::StrCat("table ", shape_.FullName(), ": a key that was not sent is taken"));

@@ -29,7 +29,7 @@ constexpr std::array<unsigned char, 256> kHexDigits = MakeHexDigits();
 
 // SQLite takes a null pointer for NULL, whatever the length says.
 std::string_view NeverNull(std::string_view bytes) {
-  return bytes.data() == nullptr ? std::string_view("", 0) : bytes;
+  return bytes.data() == nullptr ? std::string_view("") : bytes;
 }
 
 void SetText(std::string_view text, SqlValue* value) {

@@ -131,6 +131,29 @@ std::string QuoteForShow(const std::string& value) {
       "'", absl::StrReplaceAll(value, {{"\\", "\\\\"}, {"'", "\\'"}}), "'");
 }
 
+// libpq would show the piece that it cannot use. In a URI whose password was not
+// escaped that may be a piece of the password.
+absl::Status CheckTargets(const std::vector<ConnectTarget>& targets) {
+  constexpr char kEscape[] =
+      ". In a URI the characters @, :, / and % of a password are written as "
+      "%40, %3A, %2F and %25";
+  for (const ConnectTarget& target : targets) {
+    if (target.host.find('@', 1) != std::string::npos) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "publisher.conninfo: a host name has an @ in it", kEscape));
+    }
+    int port = 0;
+    if (!target.port.empty() &&
+        (!absl::SimpleAtoi(target.port, &port) || port < 1 || port > 65535)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("publisher.conninfo: a port is not a number from 1 to "
+                       "65535",
+                       kEscape));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 bool IsLocalHost(std::string_view host) {
@@ -213,12 +236,7 @@ absl::StatusOr<Conninfo> Conninfo::Resolve(const Secret& conninfo,
   }
   if (!password.empty()) result.effective_["password"] = password.reveal();
   result.FindTargets();
-  for (const ConnectTarget& target : result.targets_) {
-    if (target.host.find('@', 1) == std::string::npos) continue;
-    return absl::FailedPreconditionError(
-        "publisher.conninfo: a host name has an @ in it. In a URI the @ of a "
-        "password is written as %40");
-  }
+  RETURN_IF_ERROR(CheckTargets(result.targets_));
   result.ApplyDefaults(in_string);
   return result;
 }

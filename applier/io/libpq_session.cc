@@ -114,9 +114,9 @@ absl::StatusOr<std::unique_ptr<Connection>> OpenSession(
                      connection->parameter("server_version"),
                      "; logical replication needs 10 or later"));
   }
-  // pgbouncer's administration console and the like answer no SQL at all.
-  RETURN_IF_ERROR(VerifySettings(*connection));
+  // First, since an idle session may have little time.
   RETURN_IF_ERROR(SetNewerSettings(*connection));
+  RETURN_IF_ERROR(VerifySettings(*connection));
   return connection;
 }
 

@@ -105,12 +105,19 @@ TEST(Snapshot, ThereIsNoEpochBeforeTheFirst) {
   EXPECT_FALSE(young.Sees(0xFFFFFFF0u));
 }
 
+TEST(Snapshot, ThereIsNoEpochAfterTheLast) {
+  const Snapshot old = Parsed("18446744073709551000:18446744073709551600:");
+  EXPECT_EQ(old.Widen(5), 0xFFFFFFFF00000005u);
+  EXPECT_EQ(old.Widen(0xFFFFFFFFu), 0xFFFFFFFFFFFFFFFFu);
+}
+
 TEST(Snapshot, WidenIsTheNearestOfAllEpochs) {
   std::mt19937_64 random(20240229);
   for (int i = 0; i < 100000; ++i) {
     const std::uint64_t xmax = (random() >> (random() % 40)) / 2 + 1;
-    const std::string end = std::to_string(xmax);
-    const Snapshot snapshot = Parsed(end + ":" + end + ":");
+    std::string text = std::to_string(xmax);
+    text += ":" + text + ":";
+    const Snapshot snapshot = Parsed(text);
     // Within half an epoch the id itself is the answer.
     const std::int64_t distance =
         static_cast<std::int64_t>(random() % (kEpoch - 1)) -

@@ -186,6 +186,9 @@ TEST(TypeMap, Arrays) {
   const std::uint32_t box = catalog.Builtin("box");
   catalog[box].delimiter = ';';
   EXPECT_EQ(catalog.Encoded(catalog.Array(box)), "array(;;text)");
+  const std::uint32_t boxes = catalog.Array(box);
+  catalog[boxes].delimiter = ',';
+  EXPECT_EQ(catalog.Encoded(boxes), "array(;;text)");
   const std::uint32_t box_domain = catalog.Domain(box);
   EXPECT_EQ(catalog.Encoded(catalog.Array(box_domain)), "array(;;text)");
   // An array, and a domain over it, and an array of that.

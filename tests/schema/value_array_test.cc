@@ -1,5 +1,6 @@
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tests/schema/codec.h"
 
@@ -97,15 +98,16 @@ TEST(ValueArray, DeepTypes) {
   std::string json = "1";
   std::string text = "1";
   for (int i = 0; i < 6; ++i) {
-    type = "array(,;" + type + ")";
-    json = "[" + json + "]";
+    type = absl::StrCat("array(,;", type, ")");
+    json = absl::StrCat("[", json, "]");
     // What array_out does to an element with braces.
     std::string quoted;
     for (char c : text) {
       if (c == '"' || c == '\\') quoted += '\\';
       quoted += c;
     }
-    text = i == 0 ? "{" + text + "}" : "{\"" + quoted + "\"}";
+    text = i == 0 ? absl::StrCat("{", text, "}")
+                  : absl::StrCat("{\"", quoted, "\"}");
   }
   EXPECT_EQ(Convert(text, type), "text " + json);
 }

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "schema/datum.h"
 #include "schema/type_map.h"
 #include "schema/value.h"
@@ -423,10 +424,10 @@ std::string Series() {
 TEST_F(ValueDifferential, EveryScalarType) {
   for (const Column& column : kScalars) {
     const std::string type = column.type;
-    std::string insert =
-        "insert into d select (" + std::string(column.random) + ")::" + type +
-        Series() + "; insert into d select s::" + type + " from unnest(array[" +
-        column.special + ", null]::text[]) s";
+    const std::string insert = absl::StrCat(
+        "insert into d select (", column.random, ")::", type, Series(),
+        "; insert into d select s::", type, " from unnest(array[",
+        column.special, ", null]::text[]) s");
     const std::string expected =
         column.expected[0] == '\0'
             // The type's output function, also where a cast to text would trim.
@@ -442,10 +443,10 @@ TEST_F(ValueDifferential, EveryArrayType) {
     const std::string type = std::string(element.type) + "[]";
     // The references to i make the subquery run for every row.
     const auto some = [&](const std::string& from, const std::string& to) {
-      return "(select array_agg(case when random() < 0.2 then null else " +
-             std::string(element.random) + " end)" + element.through +
-             "::" + type + " from generate_series(" + from + ", " + to +
-             ") g where i = i)";
+      return absl::StrCat("(select array_agg(case when random() < 0.2 then ",
+                          "null else ", element.random, " end)",
+                          element.through, "::", type, " from generate_series(",
+                          from, ", ", to, ") g where i = i)");
     };
     std::string insert = "insert into d select coalesce(" +
                          some("1", "floor(random() * 6)::int + i * 0") +

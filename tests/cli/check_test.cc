@@ -1,0 +1,321 @@
+// `check` and `teardown` against a publisher that answers from a script.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "applier/cli/check_command.h"
+#include "applier/cli/check_findings.h"
+#include "applier/cli/teardown_command.h"
+#include "tests/cli/replica_fixture.h"
+#include "tests/cli/scripted_publisher.h"
+
+namespace sublite::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+PublishedTable Table(std::uint32_t oid, const std::string& schema,
+                     const std::string& name) {
+  PublishedTable table;
+  table.oid = oid;
+  table.pg_schema = schema;
+  table.pg_table = name;
+  PublishedColumn id;
+  id.name = "id";
+  table.columns = {id};
+  table.primary_key = {"id"};
+  return table;
+}
+
+class CheckTest : public ReplicaFixture {
+ protected:
+  CheckTest() {
+    config_.publisher.slot = "sublite_plant";
+    config_.publisher.publications = {"pub"};
+    config_.replica.database = path_;
+    Publish(Table(1, "public", "item"));
+  }
+
+  void Publish(const PublishedTable& table) {
+    publisher_.publications.tables.push_back(table);
+    publisher_.tables.push_back({std::to_string(table.oid), "t", "f", "8192"});
+  }
+
+  // The findings; `code_` is the exit code.
+  std::string Check() {
+    std::ostringstream out;
+    code_ = CheckCommand(config_, &publisher_, out);
+    return out.str();
+  }
+
+  void HaveSlot(std::uint64_t confirmed) {
+    publisher_.slot.exists = true;
+    publisher_.slot.plugin = "pgoutput";
+    publisher_.slot.database = "app";
+    publisher_.slot.confirmed_flush = Lsn(confirmed);
+  }
+
+  Config config_;
+  ScriptedPublisher publisher_;
+  int code_ = -1;
+};
+
+TEST_F(CheckTest, AllIsWell) {
+  const std::string out = Check();
+  EXPECT_EQ(code_, 0) << out;
+  EXPECT_THAT(out, AllOf(HasSubstr("ok    wal_level is logical\n"),
+                         HasSubstr("ok    publication \"pub\" exists\n"),
+                         HasSubstr("ok    slot sublite_plant can be made"),
+                         HasSubstr("ok    1 published table(s)"),
+                         Not(HasSubstr("fail"))));
+  // It changed nothing.
+  EXPECT_NE(access(path_.c_str(), F_OK), 0);
+}
+
+TEST_F(CheckTest, BrokenConfig) {
+  std::ostringstream out;
+  EXPECT_EQ(
+      CheckBrokenConfig(absl::FailedPreconditionError("a:1: x\na:2: y"), out),
+      1);
+  EXPECT_EQ(out.str(), "fail  a:1: x\nfail  a:2: y\n");
+}
+
+TEST_F(CheckTest, NoConnection) {
+  publisher_.connect = absl::UnavailableError("refused\nby the server");
+  EXPECT_THAT(Check(), HasSubstr("fail  connection: refused by the server\n"));
+  EXPECT_EQ(code_, 1);
+}
+
+TEST_F(CheckTest, WalLevelAndFreeSlots) {
+  publisher_.server[0][1] = "replica";
+  publisher_.server[0][3] = "10";
+  EXPECT_THAT(Check(), AllOf(HasSubstr("fail  wal_level is replica"),
+                             HasSubstr("fail  all 10 replication slots")));
+  EXPECT_EQ(code_, 1);
+}
+
+TEST_F(CheckTest, Encryption) {
+  publisher_.server[0][7] = "f";
+  EXPECT_THAT(Check(), HasSubstr("warn  the connection is not encrypted"));
+  publisher_.server[0][6] = "TLSv1.3";
+  EXPECT_THAT(Check(),
+              AllOf(HasSubstr("TLSv1.3"), Not(HasSubstr("not encrypted"))));
+}
+
+TEST_F(CheckTest, MissingPublication) {
+  config_.publisher.publications = {"pub", "not here"};
+  publisher_.publications.missing = {"not here"};
+  EXPECT_THAT(Check(), HasSubstr("fail  publication \"not here\" does not "
+                                 "exist in this database: CREATE PUBLICATION "
+                                 "\"not here\""));
+}
+
+TEST_F(CheckTest, VersionsOfSettings) {
+  config_.publisher.origin_none = true;
+  config_.publisher.failover = true;
+  config_.publisher.streaming = StreamingSetting::kParallel;
+  EXPECT_THAT(Check(), AllOf(HasSubstr("fail  publisher.origin"),
+                             HasSubstr("warn  publisher.failover"),
+                             HasSubstr("warn  publisher.streaming")));
+  publisher_.identity.server_version = 170004;
+  EXPECT_THAT(Check(), AllOf(Not(HasSubstr("publisher.origin")),
+                             Not(HasSubstr("publisher.failover")),
+                             Not(HasSubstr("publisher.streaming"))));
+}
+
+TEST_F(CheckTest, TablesThatCannotBeCopied) {
+  PublishedTable broken = Table(2, "public", "broken");
+  broken.problem = "two column lists";
+  Publish(broken);
+  publisher_.tables[0][1] = "f";
+  publisher_.tables[1][2] = "t";
+  const std::string out = Check();
+  EXPECT_THAT(out, AllOf(HasSubstr("GRANT SELECT ON \"public\".\"item\" TO "
+                                   "\"postgres\""),
+                         HasSubstr("fail  public.broken: two column lists"),
+                         HasSubstr("BYPASSRLS")));
+  EXPECT_EQ(code_, 1);
+}
+
+TEST_F(CheckTest, ReplicaIdentity) {
+  PublishedTable none = Table(2, "s", "none");
+  none.primary_key.clear();
+  Publish(none);
+  PublishedTable inserts = none;
+  inserts.pg_table = "inserts";
+  inserts.publishes_update_or_delete = false;
+  Publish(inserts);
+  PublishedTable full = none;
+  full.pg_table = "full";
+  full.replica_identity = 'f';
+  Publish(full);
+  const std::string out = Check();
+  EXPECT_THAT(out, AllOf(HasSubstr("warn  s.none has no usable"),
+                         HasSubstr("ALTER TABLE \"s\".\"none\" REPLICA"),
+                         Not(HasSubstr("s.inserts has")),
+                         Not(HasSubstr("s.full has"))));
+  EXPECT_EQ(code_, 0);
+}
+
+TEST_F(CheckTest, NamesThatDifferOnlyInCase) {
+  Publish(Table(2, "public", "Item"));
+  EXPECT_THAT(Check(),
+              AllOf(HasSubstr("fail  SQLite compares names without case: "
+                              "public.item and public.Item"),
+                    HasSubstr("tables.\"public.Item\".name")));
+  config_.tables["public.Item"].name = "item_upper";
+  EXPECT_THAT(Check(), Not(HasSubstr("without case")));
+}
+
+TEST_F(CheckTest, ColumnsThatDifferOnlyInCase) {
+  PublishedTable table = Table(2, "public", "other");
+  table.columns.push_back(table.columns[0]);
+  table.columns[1].name = "ID";
+  Publish(table);
+  EXPECT_THAT(Check(), ContainsRegex("warn  public.other: column \"ID\".*"
+                                     "called \"ID_2\""));
+}
+
+TEST_F(CheckTest, UselessTableSection) {
+  config_.tables["public.gone"].name = "x";
+  EXPECT_THAT(Check(), HasSubstr("warn  the section [tables.\"public.gone\"]"));
+}
+
+TEST_F(CheckTest, LocalObjectInTheWay) {
+  Make(100);
+  HaveSlot(100);
+  Run("create table ITEM (x)");
+  EXPECT_THAT(Check(), HasSubstr("fail  the SQLite file has \"ITEM\" of its "
+                                 "own"));
+  AddTable(1, "public", "ITEM");
+  EXPECT_THAT(Check(), Not(HasSubstr("of its own")));
+}
+
+TEST_F(CheckTest, SlotStates) {
+  Make(100);
+  HaveSlot(100);
+  EXPECT_THAT(Check(), HasSubstr("ok    slot sublite_plant continues from "
+                                 "0/64"));
+  publisher_.slot.confirmed_flush = Lsn(101);
+  EXPECT_THAT(Check(), HasSubstr("warn  gap: slot sublite_plant has moved on "
+                                 "to 0/65, the replica is at 0/64"));
+  publisher_.slot.active = true;
+  EXPECT_THAT(Check(), HasSubstr("ok    slot sublite_plant is in use"));
+  publisher_.slot.active = false;
+  publisher_.slot.lost = true;
+  publisher_.slot.lost_reason = "wal_removed";
+  EXPECT_THAT(Check(), HasSubstr("warn  slot sublite_plant is lost "
+                                 "(wal_removed)"));
+  publisher_.slot.plugin = "test_decoding";
+  EXPECT_THAT(Check(), HasSubstr("fail  slot sublite_plant is somebody else"));
+  publisher_.slot = SlotState();
+  EXPECT_THAT(Check(), HasSubstr("warn  gap: slot sublite_plant is gone"));
+}
+
+TEST_F(CheckTest, GapsFailWhereAPersonIsToDecide) {
+  Make(100);
+  config_.replica.on_gap = OnGap::kStop;
+  EXPECT_THAT(Check(), AllOf(HasSubstr("fail  gap: slot sublite_plant is gone"),
+                             HasSubstr("sublite resync")));
+  EXPECT_EQ(code_, 1);
+}
+
+TEST_F(CheckTest, AnotherCluster) {
+  Make(100);
+  HaveSlot(100);
+  publisher_.identity.system_identifier = "8000";
+  EXPECT_THAT(Check(), HasSubstr("warn  gap: the replica comes from another "
+                                 "cluster (system 7000, this is 8000)"));
+}
+
+TEST_F(CheckTest, SlotWithoutAFile) {
+  HaveSlot(100);
+  EXPECT_THAT(Check(), HasSubstr("is there, but the replica is new"));
+}
+
+TEST_F(CheckTest, FolderThatIsNotThere) {
+  config_.replica.database = folder_ + "/none/plant.db";
+  EXPECT_THAT(Check(), ContainsRegex("fail  .*/none/plant.db: its folder"));
+}
+
+TEST(WalResetRaceTest, Versions) {
+  for (const char* version :
+       {"3.40.1", "3.7.0", "3.44.5", "3.50.6", "3.51.2", "3.45.0", "3.51"}) {
+    EXPECT_TRUE(HasWalResetRace(version)) << version;
+  }
+  for (const char* version :
+       {"3.6.23", "3.44.6", "3.50.7", "3.51.3", "3.52.0", "4.0.0", "", "x"}) {
+    EXPECT_FALSE(HasWalResetRace(version)) << version;
+  }
+}
+
+// ---- teardown ----
+
+class TeardownTest : public CheckTest {
+ protected:
+  int Teardown() {
+    out_.str("");
+    err_.str("");
+    return TeardownCommand(config_, &publisher_, out_, err_);
+  }
+  std::ostringstream out_;
+  std::ostringstream err_;
+};
+
+TEST_F(TeardownTest, DropsTheSlotAndKeepsTheFile) {
+  Make(100);
+  Run("create table item (id); insert into item values (1)");
+  HaveSlot(100);
+  EXPECT_EQ(Teardown(), 0) << err_.str();
+  EXPECT_EQ(publisher_.dropped, "sublite_plant");
+  EXPECT_EQ(Number("select count(*) from item"), 1);
+  EXPECT_EQ(Text("select state from sublite_status"), "disconnected");
+  EXPECT_THAT(Text("select detail from sublite_events where kind = 'teardown'"),
+              HasSubstr("sublite_plant was dropped"));
+}
+
+TEST_F(TeardownTest, WithoutAFile) {
+  HaveSlot(100);
+  EXPECT_EQ(Teardown(), 0);
+  EXPECT_EQ(publisher_.dropped, "sublite_plant");
+  EXPECT_THAT(out_.str(), Not(HasSubstr("is kept")));
+}
+
+TEST_F(TeardownTest, SlotThatIsGoneIsNoError) {
+  EXPECT_EQ(Teardown(), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("has no slot sublite_plant"));
+  HaveSlot(100);
+  publisher_.drop = absl::NotFoundError("no slot");
+  EXPECT_EQ(Teardown(), 0);
+}
+
+TEST_F(TeardownTest, LeavesOthersSlotsAlone) {
+  HaveSlot(100);
+  publisher_.slot.active = true;
+  publisher_.slot.active_pid = 77;
+  EXPECT_EQ(Teardown(), 78);
+  EXPECT_THAT(err_.str(),
+              AllOf(HasSubstr("process 77"), HasSubstr("stop sublite first")));
+  publisher_.slot.active = false;
+  publisher_.slot.plugin = "wal2json";
+  EXPECT_EQ(Teardown(), 78);
+  publisher_.slot.plugin = "pgoutput";
+  publisher_.slot.database = "other";
+  EXPECT_EQ(Teardown(), 78);
+  EXPECT_EQ(publisher_.dropped, "");
+}
+
+TEST_F(TeardownTest, PublisherThatCannotBeReached) {
+  publisher_.connect = absl::UnavailableError("refused");
+  EXPECT_EQ(Teardown(), 75);
+  publisher_.connect = absl::FailedPreconditionError("wrong password");
+  EXPECT_EQ(Teardown(), 78);
+}
+
+}  // namespace
+}  // namespace sublite::testing

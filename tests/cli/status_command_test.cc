@@ -1,0 +1,170 @@
+// `status`: what a person and a program read, in each state.
+
+#include "applier/cli/status_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/cli/replica_fixture.h"
+
+namespace sublite::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class StatusCommandTest : public ReplicaFixture {
+ protected:
+  // The text at ten seconds after the last change.
+  std::string Show() {
+    auto file = OpenReplicaForReading(path_);
+    EXPECT_OK(file);
+    auto status = ReadReplicaStatus(file->get());
+    EXPECT_OK(status);
+    return StatusText(path_, *status, Now());
+  }
+
+  nlohmann::json ShowJson() {
+    auto file = OpenReplicaForReading(path_);
+    EXPECT_OK(file);
+    auto status = ReadReplicaStatus(file->get());
+    EXPECT_OK(status);
+    return nlohmann::json::parse(StatusJson(path_, *status, Now()));
+  }
+
+  static absl::Time Now() {
+    absl::Time now;
+    EXPECT_TRUE(ParseTimeText("2024-02-29 12:00:10.5+00:00", &now));
+    return now;
+  }
+};
+
+TEST_F(StatusCommandTest, Streaming) {
+  Make(0x100000002);
+  AddTable(1, "public", "item");
+  AddTable(2, "sales", "orders");
+  EXPECT_THAT(Show(),
+              AllOf(HasSubstr("streaming"), HasSubstr("1/2"),
+                    HasSubstr("(10 seconds ago)"), HasSubstr("yes: all rows"),
+                    HasSubstr("sales.orders"), HasSubstr("sublite_plant"),
+                    HasSubstr("nothing to do"), Not(HasSubstr("last error"))));
+}
+
+TEST_F(StatusCommandTest, Copying) {
+  Make(16, "copying");
+  AddTable(1, "public", "item", "copying");
+  AddTable(2, "public", "other", "pending");
+  EXPECT_THAT(Show(), AllOf(HasSubstr("no: 1 table pending, 1 table copying"),
+                            HasSubstr("250 of about 1000 (25 %)")));
+}
+
+TEST_F(StatusCommandTest, FailedNamesErrorAndNextStep) {
+  Make(16, "failed");
+  AddTable(1, "public", "item", "failed", "value too big");
+  Run("update sublite_state set last_error = 'table item: refused here', "
+      "last_error_at = '2024-02-29 12:00:05+00:00'");
+  Run("insert into sublite_events (at, kind, lsn, detail) values "
+      "('x', 'error', '0/ABC', 'refused here')");
+  EXPECT_THAT(
+      Show(),
+      AllOf(HasSubstr("refused here"), HasSubstr("value too big"),
+            HasSubstr("sublite skip --lsn=0/ABC"),
+            HasSubstr("sublite resync item"), HasSubstr("(5 seconds ago)")));
+}
+
+TEST_F(StatusCommandTest, DisconnectedAndPrepared) {
+  Make(16, "disconnected");
+  Run("insert into sublite_prepared values "
+      "(1, 'g', 5, '0/1', 'x', 1, 1, 20, 0)");
+  EXPECT_THAT(Show(), AllOf(HasSubstr("the last state can be read"),
+                            HasSubstr("1 transaction waits"),
+                            HasSubstr("tries again by itself")));
+}
+
+TEST_F(StatusCommandTest, SilentStreamingAsksWhetherSubliteRuns) {
+  Make(16);
+  Run("update sublite_state set contact_at = '2024-02-29 10:00:00+00:00'");
+  EXPECT_THAT(Show(), HasSubstr("look whether sublite still runs"));
+}
+
+TEST_F(StatusCommandTest, NewFile) {
+  Make(0);
+  Run("delete from sublite_state");
+  EXPECT_THAT(Show(), HasSubstr("has not begun yet"));
+  EXPECT_EQ(ShowJson()["state"], "new");
+  EXPECT_TRUE(ShowJson()["applied_lsn"].is_null());
+}
+
+TEST_F(StatusCommandTest, NoSlotYet) {
+  Make(0, "copying");
+  Run("update sublite_state set applied_pos = null, contact_at = null");
+  EXPECT_THAT(Show(), HasSubstr("0/0"));
+  EXPECT_EQ(ShowJson()["consistent"], false);
+  EXPECT_TRUE(ShowJson()["contact_age_seconds"].is_null());
+}
+
+TEST_F(StatusCommandTest, Json) {
+  Make(0x100000002);
+  AddTable(1, "public", "item");
+  AddTable(2, "sales", "orders", "failed", "too \"big\"");
+  const nlohmann::json json = ShowJson();
+  EXPECT_EQ(json["state"], "streaming");
+  EXPECT_EQ(json["consistent"], false);
+  EXPECT_EQ(json["applied_lsn"], "1/2");
+  EXPECT_EQ(json["applied_age_seconds"], 10.5);
+  EXPECT_EQ(json["contact_at"], "2024-02-29 12:00:01+00:00");
+  EXPECT_EQ(json["prepared"], 0);
+  EXPECT_TRUE(json["last_error"].is_null());
+  ASSERT_EQ(json["tables"].size(), 2u);
+  EXPECT_EQ(json["tables"][0]["rows_copied"], 250);
+  EXPECT_TRUE(json["tables"][0]["error"].is_null());
+  EXPECT_EQ(json["tables"][1]["sqlite_table"], "sales.orders");
+  EXPECT_EQ(json["tables"][1]["error"], "too \"big\"");
+}
+
+TEST_F(StatusCommandTest, WorksBesideAnOpenWriteTransaction) {
+  Make(16);
+  Run("begin immediate");
+  std::ostringstream out;
+  std::ostringstream err;
+  EXPECT_EQ(StatusCommand(path_, false, out, err), 0) << err.str();
+  Run("rollback");
+}
+
+TEST_F(StatusCommandTest, FilesThatAreNoReplica) {
+  std::ostringstream out;
+  std::ostringstream err;
+  EXPECT_EQ(StatusCommand(path_, false, out, err), 78);
+  EXPECT_THAT(err.str(), HasSubstr("there is no replica at"));
+  EXPECT_EQ(StatusCommand(folder_, false, out, err), 78);
+  std::ofstream(path_) << "this is a text, not a database, and long enough";
+  EXPECT_EQ(StatusCommand(path_, false, out, err), 78);
+  EXPECT_EQ(out.str(), "");
+}
+
+TEST_F(StatusCommandTest, FileOfAnotherProgramOrANewerSublite) {
+  std::ostringstream out;
+  std::ostringstream err;
+  Make(16);
+  Run("update sublite_state set format = 99");
+  EXPECT_EQ(StatusCommand(path_, true, out, err), 78);
+  EXPECT_THAT(err.str(), HasSubstr("newer sublite"));
+  Run("drop view sublite_status; drop table sublite_state");
+  EXPECT_EQ(StatusCommand(path_, true, out, err), 78);
+  EXPECT_THAT(err.str(), HasSubstr("no replica"));
+}
+
+TEST(TimeTextTest, RoundTrip) {
+  absl::Time time;
+  EXPECT_TRUE(ParseTimeText(NowText(), &time));
+  EXPECT_FALSE(ParseTimeText("", &time));
+  EXPECT_FALSE(ParseTimeText("yesterday", &time));
+}
+
+}  // namespace
+}  // namespace sublite::testing

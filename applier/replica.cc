@@ -17,10 +17,6 @@ constexpr int kEventsKept = 10000;
 
 }  // namespace
 
-PgTime ToPgTime(absl::Time time) { return PgTimeFromUnixMicros(absl::ToUnixMicros(time)); }
-
-std::string NowText() { return FormatPgTime(ToPgTime(absl::Now())); }
-
 absl::StatusOr<std::unique_ptr<Replica>> Replica::Open(const std::string& path, std::function<bool()> stop) {
   auto replica = std::unique_ptr<Replica>(new Replica());
   replica->path_ = path;

@@ -20,6 +20,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "applier/clock.h"
 #include "applier/io/sqlite.h"
 #include "applier/publisher.h"
 #include "applier/replica_table.h"
@@ -127,10 +128,6 @@ class Replica {
   Statement begin_;
   Statement commit_;
 };
-
-// PgTime of a wall-clock time, and `2024-02-29 12:00:00.5+00:00` for now.
-PgTime ToPgTime(absl::Time time);
-std::string NowText();
 
 }  // namespace sublite
 

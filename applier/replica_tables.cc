@@ -245,7 +245,11 @@ absl::Status Replica::CountConflict(ReplicaTable& table, Outcome outcome) {
 
 absl::StatusOr<std::string> Replica::NameTakenBy(const ReplicaTable* self, std::string_view name) {
   for (const auto& table : tables_) {
-    if (table.get() == self || table->state == TableState::kFailed) continue;
+    if (table.get() == self) continue;
+    // Of two that are not there yet, the one that was known first has the name.
+    const bool there = !table->shape.columns.empty();
+    const bool first = table->state != TableState::kFailed && (self == nullptr || table->id < self->id);
+    if (!there && !first) continue;
     if (FoldForSqlite(table->shape.name) == FoldForSqlite(name)) return table->shape.FullName();
   }
   ASSIGN_OR_RETURN(Statement select,

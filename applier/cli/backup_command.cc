@@ -148,9 +148,8 @@ absl::Status Verify(const std::string& path, const std::function<bool()>& stop,
 absl::Status Sync(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return SystemError("open", path);
-  const bool synced = fsync(file) == 0;
-  const absl::Status status =
-      synced ? absl::OkStatus() : SystemError("sync", path);
+  absl::Status status;
+  if (fsync(file) != 0) status = SystemError("sync", path);
   close(file);
   return status;
 }

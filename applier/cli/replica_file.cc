@@ -176,7 +176,7 @@ absl::Status AddEvent(Database* database, std::string_view kind,
       Statement insert,
       database->Prepare("insert into sublite_events (at, kind, detail) "
                         "values (?1, ?2, ?3)"));
-  const std::string now = NowText();
+  const std::string now = ClockText();
   RETURN_IF_ERROR(insert.BindText(1, now));
   RETURN_IF_ERROR(insert.BindText(2, kind));
   RETURN_IF_ERROR(insert.BindText(3, detail));
@@ -189,14 +189,14 @@ absl::Status AddRequest(Database* database, std::string_view kind,
       Statement insert,
       database->Prepare("insert into sublite_requests (kind, argument, at) "
                         "values (?1, ?2, ?3)"));
-  const std::string now = NowText();
+  const std::string now = ClockText();
   RETURN_IF_ERROR(insert.BindText(1, kind));
   RETURN_IF_ERROR(insert.BindText(2, argument));
   RETURN_IF_ERROR(insert.BindText(3, now));
   return insert.Run();
 }
 
-std::string NowText() {
+std::string ClockText() {
   return FormatPgTime(PgTimeFromUnixMicros(absl::ToUnixMicros(absl::Now())));
 }
 

@@ -83,7 +83,7 @@ absl::Status AddRequest(Database* database, std::string_view kind,
                         std::string_view argument);
 
 // The clock's time in the form of a stored timestamptz.
-std::string NowText();
+std::string ClockText();
 // False if `text` does not have that form.
 bool ParseTimeText(const std::string& text, absl::Time* time);
 

@@ -23,8 +23,9 @@
 namespace sublite {
 namespace {
 
-// A stop must end within three seconds at any moment; what cannot be interrupted (a name lookup, a stalled disk) is left to
-// the end of the process, which loses nothing that was confirmed.
+// A stop must end within three seconds at any moment; what cannot be
+// interrupted (a name lookup, a stalled disk) is left to the end of the
+// process, which loses nothing that was confirmed.
 constexpr absl::Duration kStopPatience = absl::Milliseconds(2500);
 // Work without a sign of life for this long is a deadlock, not a slow disk.
 constexpr absl::Duration kDeadAfter = absl::Minutes(10);
@@ -38,15 +39,18 @@ sigset_t EndingSignals() {
   return signals;
 }
 
-// Waits for a signal or the end of the work; pings the watchdog while the work lives.
-void Watch(const sigset_t& signals, const Supervisor& supervisor, const std::atomic<bool>& ended) {
+// Waits for a signal or the end of the work; pings the watchdog while the work
+// lives.
+void Watch(const sigset_t& signals, const Supervisor& supervisor,
+           const std::atomic<bool>& ended) {
   const absl::Duration watchdog = notify::WatchdogInterval();
   absl::Time pinged = absl::InfinitePast();
   while (!ended.load()) {
     const timespec turn = absl::ToTimespec(kTurn);
     if (sigtimedwait(&signals, nullptr, &turn) > 0) return;
     const absl::Time now = absl::Now();
-    if (watchdog > absl::ZeroDuration() && now - pinged >= watchdog / 3 && now - supervisor.alive_at() < kDeadAfter) {
+    if (watchdog > absl::ZeroDuration() && now - pinged >= watchdog / 3 &&
+        now - supervisor.alive_at() < kDeadAfter) {
       notify::WatchdogPing();
       pinged = now;
     }
@@ -58,7 +62,8 @@ void Watch(const sigset_t& signals, const Supervisor& supervisor, const std::ato
 int RunCommand(const Config& config) {
   const sigset_t signals = EndingSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  // A publisher that goes away is an error of write(), not the end of the process.
+  // A publisher that goes away is an error of write(), not the end of the
+  // process.
   signal(SIGPIPE, SIG_IGN);
 
   StopSignal stop;
@@ -67,8 +72,10 @@ int RunCommand(const Config& config) {
   options.password = config.publisher.password;
   options.stream.status_interval = config.publisher.status_interval;
   LibpqPublisher publisher(std::move(options), &stop);
-  Supervisor supervisor(config, publisher, stop,
-                        {[] { notify::Ready(); }, [](const std::string& text) { notify::Status(text); }});
+  Supervisor supervisor(
+      config, publisher, stop,
+      {[] { notify::Ready(); },
+       [](const std::string& text) { notify::Status(text); }});
   std::atomic<bool> ended{false};
   absl::Status result;
   std::thread work([&] {
@@ -82,7 +89,9 @@ int RunCommand(const Config& config) {
   while (!ended.load()) {
     supervisor.Interrupt();
     if (absl::Now() > deadline) {
-      LogWarn("ending although some work does not stop; nothing that was confirmed is lost");
+      LogWarn(
+          "ending although some work does not stop; nothing that was confirmed "
+          "is lost");
       std::cerr.flush();
       _exit(kExitDone);
     }

@@ -35,7 +35,7 @@ absl::Status DropSlot(const std::string& slot, Publisher* publisher,
     return InUse(slot, absl::StrCat(" by process ", state.active_pid,
                                     " of the publisher"));
   }
-  const absl::Status status = publisher->DropSlot(slot);
+  absl::Status status = publisher->DropSlot(slot);
   if (absl::IsNotFound(status)) return absl::OkStatus();
   // Somebody was quicker to start it than we to drop it.
   if (absl::IsUnavailable(status) &&

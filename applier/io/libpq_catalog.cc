@@ -57,11 +57,39 @@ struct Membership {
   std::optional<std::vector<int>> columns;  // attribute numbers; none: all
   std::string filter;                       // "": all rows
   bool update_or_delete = true;
+  std::string rows;  // the catalog rows that make it so, see MembershipRows
 };
 
 using Memberships = std::map<std::uint32_t, std::vector<Membership>>;
 
-// One row a publication and table: relid, pubname, attrs, filter, changes.
+// The OIDs of the catalog rows through which publication `pub` publishes table
+// `m.relid`. A table that leaves a publication and comes back has others.
+std::string MembershipRows(int version) {
+  std::string sql =
+      "(SELECT pg_catalog.string_agg(r.oid::text, '+' ORDER BY r.oid) FROM"
+      " (SELECT p.oid FROM pg_catalog.pg_publication p WHERE p.oid = m.pubid"
+      " AND p.puballtables UNION ALL SELECT pr.oid"
+      " FROM pg_catalog.pg_publication_rel pr WHERE pr.prpubid = m.pubid"
+      " AND (pr.prrelid = m.relid";
+  if (version >= kVersion13) {
+    absl::StrAppend(
+        &sql,
+        " OR pr.prrelid IN (SELECT a.relid::pg_catalog.oid FROM"
+        " pg_catalog.pg_partition_ancestors(m.relid::pg_catalog.regclass) a)");
+  }
+  absl::StrAppend(&sql, ")");
+  if (version >= kVersion15) {
+    absl::StrAppend(
+        &sql,
+        " UNION ALL SELECT pn.oid FROM pg_catalog.pg_publication_namespace pn"
+        " JOIN pg_catalog.pg_class c ON c.relnamespace = pn.pnnspid"
+        " WHERE pn.pnpubid = m.pubid AND c.oid = m.relid");
+  }
+  return absl::StrCat(sql, ") r)");
+}
+
+// One row a publication and table: relid, pubname, attrs, filter, changes,
+// rows.
 std::string MembershipSql(const std::vector<std::string>& publications,
                           std::uint32_t only, int version) {
   std::string sql = absl::StrCat(
@@ -73,7 +101,7 @@ std::string MembershipSql(const std::vector<std::string>& publications,
     // partitions that another publication publishes through their root.
     absl::StrAppend(
         &sql,
-        "member AS (SELECT g.relid, pub.pubname, g.attrs::text AS attrs,"
+        "member AS (SELECT g.relid, pub.oid AS pubid, pub.pubname, g.attrs::text AS attrs,"
         " pg_catalog.pg_get_expr(g.qual, g.relid) AS filter, pub.changes"
         " FROM pg_catalog.pg_get_publication_tables(VARIADIC"
         " (SELECT pg_catalog.array_agg(pubname::text) FROM pub)) g"
@@ -81,20 +109,20 @@ std::string MembershipSql(const std::vector<std::string>& publications,
   } else if (version >= kVersion15) {
     absl::StrAppend(
         &sql,
-        "member AS (SELECT g.relid, pub.pubname, g.attrs::text AS attrs,"
+        "member AS (SELECT g.relid, pub.oid AS pubid, pub.pubname, g.attrs::text AS attrs,"
         " pg_catalog.pg_get_expr(g.qual, g.relid) AS filter, pub.changes"
         " FROM pub, LATERAL"
         " pg_catalog.pg_get_publication_tables(pub.pubname::text) g)");
   } else {
     absl::StrAppend(
         &sql,
-        "member AS (SELECT g.relid, pub.pubname, NULL::text AS attrs,"
+        "member AS (SELECT g.relid, pub.oid AS pubid, pub.pubname, NULL::text AS attrs,"
         " NULL::text AS filter, pub.changes FROM pub, LATERAL"
         " pg_catalog.pg_get_publication_tables(pub.pubname::text) g(relid))");
   }
   absl::StrAppend(&sql,
-                  " SELECT m.relid, m.pubname, m.attrs, m.filter, m.changes"
-                  " FROM member m WHERE true");
+                  " SELECT m.relid, m.pubname, m.attrs, m.filter, m.changes, ",
+                  MembershipRows(version), " FROM member m WHERE true");
   if (only != 0) absl::StrAppend(&sql, " AND m.relid = ", only);
   if (version >= kVersion13 && version < kVersion16) {
     // A partitioned table is listed only where it is published through its
@@ -127,6 +155,7 @@ absl::StatusOr<Memberships> ReadMemberships(
     }
     membership.filter = result.Text(row, 3);
     membership.update_or_delete = ToBool(result.Get(row, 4));
+    membership.rows = result.Text(row, 5);
     memberships[ToInt<std::uint32_t>(result.Get(row, 0))].push_back(
         std::move(membership));
   }
@@ -293,6 +322,7 @@ void MergeMemberships(const std::vector<Membership>& memberships,
   std::vector<std::string> filters;
   for (const Membership& m : memberships) {
     table->publishes_update_or_delete |= m.update_or_delete;
+    absl::StrAppend(&table->published_as, m.rows, " ", m.filter, ";");
     if ((m.columns.has_value() ? *m.columns : all) != listed) {
       table->problem = absl::StrCat(
           "the publications ", QuoteIdentifier(memberships[0].publication),

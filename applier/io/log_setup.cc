@@ -128,9 +128,14 @@ void SetUpLog(LogFormat format, LogLevel level) {
   if (format == LogFormat::kAuto) {
     format = StderrIsJournal() ? LogFormat::kJournal : LogFormat::kText;
   }
+  // Without the daemon libsystemd reports success and drops every line.
+  const bool lost = format == LogFormat::kJournal &&
+                    access("/run/systemd/journal/socket", F_OK) != 0;
+  if (lost) format = LogFormat::kText;
   State().format = format;
   State().level = level;
   SetLogSink(ConfiguredSink);
+  if (lost) LogWarn("there is no journal here: the log goes to standard error");
 }
 
 }  // namespace sublite

@@ -4,7 +4,7 @@
 //          standard error; else text
 // text     one line on standard error: time, level, message, fields (logfmt)
 // json     one JSON object a line on standard error
-// journal  the journal, wherever standard error goes
+// journal  the journal, wherever standard error goes; text where there is none
 //
 // Equal lines are limited (applier/repeat_guard.h), except at level debug.
 // Threads: SetUpLog before any other thread starts; Log from any after it.

@@ -17,14 +17,19 @@
 namespace sublite {
 
 struct XLogData {  // 'w'
-  Lsn data_start;  // WAL position of the message; 0 for messages without one
-  Lsn wal_end;     // end of WAL on the server. Not a position up to which
-                   // everything has been sent
+  // WAL position of the message. Zero, as wal_end is then too, for messages
+  // without one: Relation, Type, and a Begin or Stream Start before an Origin.
+  Lsn data_start;
+  // The same position again, in logical replication. Not the end of the
+  // server's WAL, and not a position up to which everything has been sent.
+  Lsn wal_end;
   PgTime server_time;
   std::string_view payload;  // one pgoutput message
 };
 
 struct Keepalive {  // 'k'
+  // How far the server has decoded. What committed before it has been sent;
+  // transactions that are open there have not, or in parts.
   Lsn wal_end;
   PgTime server_time;
   bool reply_requested = false;

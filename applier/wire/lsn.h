@@ -3,6 +3,8 @@
 // Text form: PostgreSQL's `X/Y`, upper-case hexadecimal, no leading zeros. Zero
 // is "no position" (InvalidXLogRecPtr). What kind of position a variable holds
 // (commit, end, prepare, received, durable) stands in its name.
+//
+// Values without errors or threads.
 #ifndef SUBLITE_APPLIER_WIRE_LSN_H_
 #define SUBLITE_APPLIER_WIRE_LSN_H_
 
@@ -55,7 +57,9 @@ struct PgTime {
 };
 
 // `2024-02-29 12:00:00.5+00:00`: the form that CONTRACT.md section 4 gives to
-// times (fraction without trailing zeros).
+// times (fraction without trailing zeros). Years before 1 end in " BC"; the two
+// ends of the range are "infinity" and "-infinity", as in PostgreSQL. Any other
+// value is written out, also beyond what PostgreSQL takes.
 std::string FormatPgTime(PgTime time);
 
 // The clock's time now. Only callers outside wire/ and schema/ have a clock;

@@ -108,6 +108,15 @@ TEST(LogSetupTest, LevelsFormatsAndRepeats) {
   EXPECT_EQ(lines, RepeatGuard::kLinesPerWindow);
 }
 
+TEST(LogSetupTest, JournalThatIsNotThereLosesNothing) {
+  if (access("/run/systemd/journal/socket", F_OK) == 0) GTEST_SKIP();
+  ::testing::internal::CaptureStderr();
+  SetUpLog(LogFormat::kJournal, LogLevel::kInfo);
+  LogInfo("not lost");
+  SetLogSink(nullptr);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("not lost"));
+}
+
 TEST(LogSetupTest, JournalStreamMustNameStderr) {
   setenv("JOURNAL_STREAM", "1:1", 1);
   EXPECT_FALSE(StderrIsJournal());

@@ -161,7 +161,7 @@ TEST_F(StatusCommandTest, FileOfAnotherProgramOrANewerSublite) {
 
 TEST(TimeTextTest, RoundTrip) {
   absl::Time time;
-  EXPECT_TRUE(ParseTimeText(NowText(), &time));
+  EXPECT_TRUE(ParseTimeText(ClockText(), &time));
   EXPECT_FALSE(ParseTimeText("", &time));
   EXPECT_FALSE(ParseTimeText("yesterday", &time));
 }

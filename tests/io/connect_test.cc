@@ -95,8 +95,7 @@ TEST_F(ConnectTest, ServerDefaultsDoNotReachTheValues) {
   options.slot = "hostile_slot";
   options.publications = {"pub"};
   ASSERT_OK_AND_ASSIGN(auto stream, publisher->StartReplication(options));
-  Sql("SET lc_monetary = 'C'; UPDATE t SET f = 0.1::float8 + 0.7");
-  Sql("INSERT INTO t SELECT * FROM t");
+  Sql("INSERT INTO t SELECT d, tz, i, b, 0.1::float8 + 0.7, m, s FROM t");
   std::string all;
   for (int i = 0; i < 50 && all.find("0.7999") == std::string::npos; ++i) {
     std::vector<Frame> frames;

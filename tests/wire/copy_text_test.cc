@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/support/status_matchers.h"
 
 namespace sublite {
@@ -98,10 +99,13 @@ TEST(CopyTextTest, DecodesTheDocumentedEscapes) {
   for (const auto& [field, text] : cases) {
     // Alone between others, first, and last.
     const std::string f = field;
-    EXPECT_EQ(Parse("x\t" + f + "\ty\n", 3), (Texts{"x", text, "y"})) << f;
-    EXPECT_EQ(Parse(f + "\ty\n", 2), (Texts{text, "y"})) << f;
-    EXPECT_EQ(Parse("x\t" + f + "\n", 2), (Texts{"x", text})) << f;
-    EXPECT_EQ(Parse(f + "\t" + f + "\n", 2), (Texts{text, text})) << f;
+    EXPECT_EQ(Parse(absl::StrCat("x\t", f, "\ty\n"), 3),
+              (Texts{"x", text, "y"}))
+        << f;
+    EXPECT_EQ(Parse(absl::StrCat(f, "\ty\n"), 2), (Texts{text, "y"})) << f;
+    EXPECT_EQ(Parse(absl::StrCat("x\t", f, "\n"), 2), (Texts{"x", text})) << f;
+    EXPECT_EQ(Parse(absl::StrCat(f, "\t", f, "\n"), 2), (Texts{text, text}))
+        << f;
   }
 }
 
@@ -205,7 +209,7 @@ TEST(CopyTextTest, ReadsBackWhatCopyWrites) {
   EXPECT_EQ(texts.size(), 2801u);
   for (const std::string& text : texts) {
     const std::string out = CopyOut(text);
-    EXPECT_EQ(Parse(out + "\t" + out + "\t\\N\n", 3),
+    EXPECT_EQ(Parse(absl::StrCat(out, "\t", out, "\t\\N\n"), 3),
               (Texts{text, text, "<NULL>"}));
   }
 }

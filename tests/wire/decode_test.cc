@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/support/encode.h"
 #include "tests/support/status_matchers.h"
 
@@ -423,9 +424,11 @@ TEST_F(DecodeTest, TupleMarkersThatDoNotFit) {
   const std::string oid = encode::Int32(kOid);
   const std::string row = encode::TupleData({Text("1")});
   for (const std::string& payload :
-       {"I" + oid + "K" + row, "I" + oid + "O" + row, "D" + oid + "N" + row,
-        "D" + oid + "n" + row, "U" + oid + "X" + row,
-        "U" + oid + "K" + row + "K" + row, "U" + oid + "O" + row + "O" + row}) {
+       {absl::StrCat("I", oid, "K", row), absl::StrCat("I", oid, "O", row),
+        absl::StrCat("D", oid, "N", row), absl::StrCat("D", oid, "n", row),
+        absl::StrCat("U", oid, "X", row),
+        absl::StrCat("U", oid, "K", row, "K", row),
+        absl::StrCat("U", oid, "O", row, "O", row)}) {
     EXPECT_THAT(Run(payload), StatusIs(kDataLoss, HasSubstr("expected, not")));
   }
   EXPECT_THAT(Run("U" + oid + "K" + row),

@@ -225,6 +225,15 @@ absl::Status Replica::SetState(std::string_view state) {
   });
 }
 
+absl::Status Replica::SetActivity(std::string_view text) {
+  return Transaction([&] {
+    ASSIGN_OR_RETURN(Statement update,
+                     database_->Prepare("update sublite_state set activity = ?1 where activity is not ?1"));
+    RETURN_IF_ERROR(text.empty() ? update.BindNull(1) : update.BindText(1, text));
+    return update.Run();
+  });
+}
+
 absl::Status Replica::SetPublications(const std::vector<std::string>& publications) {
   return Transaction([&] {
     ASSIGN_OR_RETURN(Statement update, database_->Prepare("update sublite_state set publications = ?1 "

@@ -73,6 +73,8 @@ class Replica {
   absl::Status ClearSlot();
   // `state`: copying, streaming, disconnected, failed. Each in a transaction of its own unless one is open.
   absl::Status SetState(std::string_view state);
+  // What is waited for, in words; "" when nothing is.
+  absl::Status SetActivity(std::string_view text);
   absl::Status SetPublications(const std::vector<std::string>& publications);
   absl::Status RecordError(std::string_view text);
   absl::Status AddEvent(std::string_view kind, std::string_view sqlite_table, std::optional<Lsn> lsn,

@@ -14,6 +14,7 @@ namespace {
 
 constexpr absl::Duration kReceivePatience = absl::Milliseconds(100);
 constexpr absl::Duration kHousekeepingEvery = absl::Milliseconds(250);
+constexpr absl::Duration kProgressLoggedEvery = absl::Seconds(5);
 constexpr absl::Duration kCatalogPause = absl::Seconds(1);
 constexpr absl::Duration kCatalogEvery = absl::Seconds(60);
 
@@ -48,7 +49,7 @@ Session::Session(const Config& config, Replica& replica, Publisher& publisher, E
       copy_(replica, publisher, config, ended, stop_,
             [this](const ReplicaTable& table, std::int64_t rows, double expected) {
               const std::string of = expected > 0 ? absl::StrCat(" of about ", static_cast<std::int64_t>(expected)) : "";
-              report_(absl::StrCat("copying ", table.shape.FullName(), ": ", rows, of, " rows"));
+              Progress(absl::StrCat("copying ", table.shape.FullName(), ": ", rows, of, " rows"));
             }) {}
 
 SessionEnd Session::Run() {
@@ -59,6 +60,14 @@ SessionEnd Session::Run() {
   const absl::Status reloaded = replica_.Reload();
   if (!reloaded.ok() && end.next != SessionEnd::Next::kStop) return {end.next, reloaded, false, streamed_};
   return end;
+}
+
+void Session::Progress(const std::string& text) {
+  report_(text);
+  const absl::Time now = absl::Now();
+  if (now - progress_logged_at_ < kProgressLoggedEvery) return;
+  progress_logged_at_ = now;
+  LogInfo(text);
 }
 
 SessionEnd Session::Judge(const absl::Status& status) {
@@ -73,6 +82,7 @@ SessionEnd Session::Judge(const absl::Status& status) {
 
 absl::Status Session::Work() {
   report_("connecting to the publisher");
+  RETURN_IF_ERROR(replica_.SetActivity(""));
   ASSIGN_OR_RETURN(identity_, publisher_.Connect());
   ASSIGN_OR_RETURN(const auto standbys, publisher_.Query("show synchronous_standby_names"));
   synchronous_ = !standbys.empty() && !standbys[0].empty() && !standbys[0][0].empty();
@@ -154,8 +164,14 @@ absl::StatusOr<CreatedSlot> Session::MakeSlot(const SlotState& old) {
   options.failover = config_.publisher.failover && identity_.server_version >= 170000;
   report_(absl::StrCat("creating slot ", options.name));
   ASSIGN_OR_RETURN(CreatedSlot created, publisher_.CreateSlot(options, [this](std::string_view whom) {
-    report_(absl::StrCat("creating the slot waits for ", View(whom)));
+    const std::string text = absl::StrCat("creating the slot waits for ", View(whom));
+    Progress(text);
+    if (text == waits_for_) return;
+    waits_for_ = text;
+    const absl::Status noted = replica_.SetActivity(text);
+    if (!noted.ok()) LogWarn("cannot note it in the replica", {{"error", std::string(noted.message())}});
   }));
+  RETURN_IF_ERROR(replica_.SetActivity(""));
   slot_two_phase_ = options.two_phase;
   LogInfo("created the replication slot", {{"slot", options.name}, {"lsn", created.consistent_point.ToString()}});
   copy_.SetSlotSnapshot(created.snapshot);

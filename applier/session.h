@@ -46,6 +46,8 @@ class Session {
  private:
   absl::Status Work();
   SessionEnd Judge(const absl::Status& status);
+  // Tells of long work: always to `report`, and to the log now and then.
+  void Progress(const std::string& text);
 
   // ---- the slot
   absl::Status KnowPublisher();
@@ -90,6 +92,8 @@ class Session {
   std::vector<std::int64_t> done_requests_;
   absl::Time catalog_read_at_ = absl::InfinitePast();
   absl::Time requests_read_at_ = absl::InfinitePast();
+  absl::Time progress_logged_at_ = absl::InfinitePast();
+  std::string waits_for_;
   bool catalog_due_ = false;
   std::optional<Lsn> skip_;
 };

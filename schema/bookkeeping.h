@@ -41,6 +41,7 @@ create table if not exists sublite_state (
   timeline integer,
   source integer not null default 0, -- counts publishers: another system identifier is another source
   server_version text,
+  activity text,                     -- what a long wait is for, while it lasts
   last_error text,
   last_error_at text,
   sublite_version text not null
@@ -138,7 +139,7 @@ select s.state,
   printf('%X/%X', (s.applied_pos >> 32) & 4294967295, s.applied_pos & 4294967295) as applied_lsn,
   s.applied_commit_time, s.contact_at, s.publications, s.slot, s.system_identifier, s.server_version,
   (select count(*) from sublite_prepared) as prepared,
-  s.last_error, s.last_error_at, s.sublite_version, s.timeline,
+  s.last_error, s.last_error_at, s.sublite_version, s.timeline, s.activity,
   (select coalesce(sum(missing_rows), 0) from sublite_tables) as missing_rows,
   (select coalesce(sum(replaced_rows), 0) from sublite_tables) as replaced_rows
 from sublite_state s;

@@ -85,7 +85,17 @@ std::string MembershipRows(int version) {
         " JOIN pg_catalog.pg_class c ON c.relnamespace = pn.pnnspid"
         " WHERE pn.pnpubid = m.pubid AND c.oid = m.relid");
   }
-  return absl::StrCat(sql, ") r)");
+  absl::StrAppend(&sql, ") r)");
+  if (version >= kVersion13) {
+    // Rows come and go with partitions, without a word in the stream.
+    absl::StrAppend(
+        &sql,
+        " || coalesce(':' || (SELECT pg_catalog.string_agg("
+        "t.relid::pg_catalog.oid::text, '+' ORDER BY t.relid::pg_catalog.oid)"
+        " FROM pg_catalog.pg_partition_tree(m.relid::pg_catalog.regclass) t),"
+        " '')");
+  }
+  return sql;
 }
 
 // One row a publication and table: relid, pubname, attrs, filter, changes,

@@ -156,8 +156,11 @@ void PgModel::Undo(const std::set<FullXid>& subs) {
 
 void PgModel::Finish(ModelTransaction& transaction, bool committed,
                      bool visible) {
-  transaction.decided = end_;
-  transaction.time = wal_.back().time;
+  // Becoming visible is no record.
+  if (!transaction.decided.valid()) {
+    transaction.decided = end_;
+    transaction.time = wal_.back().time;
+  }
   transaction.savepoints.clear();
   if (!committed) {
     std::set<FullXid> all(transaction.subs.begin(), transaction.subs.end());

@@ -225,6 +225,13 @@ absl::Status Replica::SetState(std::string_view state) {
   });
 }
 
+absl::Status Replica::NoteStopped() {
+  // One statement outside of a transaction: it is refused at once where another program writes. The stop signal would
+  // interrupt it, so it is not asked.
+  database_->StopWhen([] { return false; });
+  return database_->Execute("update sublite_state set state = 'disconnected', activity = null where state <> 'failed'");
+}
+
 absl::Status Replica::SetActivity(std::string_view text) {
   return Transaction([&] {
     ASSIGN_OR_RETURN(Statement update,

@@ -73,6 +73,8 @@ class Replica {
   absl::Status ClearSlot();
   // `state`: copying, streaming, disconnected, failed. Each in a transaction of its own unless one is open.
   absl::Status SetState(std::string_view state);
+  // The state of a replica that nobody follows for now; does not wait for the write lock.
+  absl::Status NoteStopped();
   // What is waited for, in words; "" when nothing is.
   absl::Status SetActivity(std::string_view text);
   absl::Status SetPublications(const std::vector<std::string>& publications);

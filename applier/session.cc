@@ -187,6 +187,7 @@ absl::Status Session::StartAnew(const SlotState& slot, const Publications& publi
     RETURN_IF_ERROR(replica_.AddEvent("gap", "", slot.confirmed_flush, detail));
   }
   RETURN_IF_ERROR(replica_.SetState("copying"));
+  RETURN_IF_ERROR(replica_.Transaction([&] { return replica_.SetPublisher(identity_); }));
   ASSIGN_OR_RETURN(const CreatedSlot created, MakeSlot(slot));
   // Tables that were published before the slot began need no more than their snapshot; see WritersGone for later ones.
   return replica_.Transaction([&]() -> absl::Status {

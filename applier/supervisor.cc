@@ -75,7 +75,7 @@ absl::Status Supervisor::Follow() {
       announcer_.status(std::string(text));
     });
     const SessionEnd end = session.Run();
-    if (end.next == SessionEnd::Next::kStop) return absl::OkStatus();
+    if (end.next == SessionEnd::Next::kStop) break;
     if (end.streamed) backoff_.Reset();
     if (end.at_once) continue;
     NoteEnd(end);
@@ -84,8 +84,11 @@ absl::Status Supervisor::Follow() {
     if (end.next == SessionEnd::Next::kWait) pause = std::max(pause, kRefusedPauseMin);
     announcer_.status(absl::StrCat(end.next == SessionEnd::Next::kWait ? "a transaction is refused: " : "waiting for the publisher: ",
                                    end.status.message()));
-    if (!Pause(pause)) return absl::OkStatus();
+    if (!Pause(pause)) break;
   }
+  // Best effort: the file may be locked or the disk full, and stopping must not wait for either.
+  const absl::Status noted = replica->NoteStopped();
+  if (!noted.ok()) LogWarn("cannot note the stop in the replica", {{"error", std::string(noted.message())}});
   return absl::OkStatus();
 }
 

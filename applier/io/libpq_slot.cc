@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "applier/io/libpq_catalog.h"
 #include "applier/io/libpq_error.h"
@@ -161,9 +162,22 @@ absl::StatusOr<CreatedSlot> ReadCreated(const Result& result,
 
 }  // namespace
 
+absl::Status CheckSlotName(const std::string& name) {
+  constexpr std::size_t kLongest = 63;
+  bool legal = !name.empty() && name.size() <= kLongest;
+  for (const char c : name) {
+    legal = legal && (absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '_');
+  }
+  if (legal) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "\"", name, "\" cannot be a replication slot's name: up to 63 lower-case "
+      "letters, digits and underscores; see publisher.slot"));
+}
+
 absl::StatusOr<CreatedSlot> MakeSlot(
     Connection& replication, Connection& ordinary, const SlotOptions& options,
     const std::function<void(std::string_view)>& on_wait) {
+  RETURN_IF_ERROR(CheckSlotName(options.name));
   RETURN_IF_ERROR(replication.Send(
       CreateSql(options, replication.server_version()), kDoing));
   const absl::Status waited = AwaitCreation(replication, ordinary, on_wait);

@@ -13,11 +13,17 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "applier/io/libpq_connection.h"
 #include "applier/publisher.h"
 
 namespace sublite {
+
+// FailedPrecondition if the server would not take the name. To be asked before
+// a name goes into a replication command, whose grammar knows no way to write a
+// quote inside of quotes.
+absl::Status CheckSlotName(const std::string& name);
 
 // Neither session may be in a transaction: the slot would wait for it.
 absl::StatusOr<CreatedSlot> MakeSlot(

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "applier/io/frame_queue.h"
 #include "applier/io/libpq_error.h"
+#include "applier/io/libpq_slot.h"
 #include "applier/io/wait.h"
 #include "applier/wire/frame.h"
 #include "schema/identifier.h"
@@ -259,20 +260,26 @@ void Receiver::ReadSocket() {
                                   std::memory_order_relaxed);
 }
 
-// Tells the last positions and ends the copy, so that the server frees the slot
-// at once, for the next connection.
+// Tells the last positions and ends the copy, and waits a moment for the
+// server's last word: by then it has freed the slot for the next connection.
 void Receiver::SayGoodbye() {
   const SteadyTime deadline = SteadyIn(kGoodbyeMax);
   if (!lost_.ok()) return;
   SendStatus(false);
   if (!lost_.ok() || PQputCopyEnd(conn_, nullptr) != 1) return;
+  bool copying = true;
   while (true) {
     const int left = PQflush(conn_);
     if (left < 0) return;
-    char* data = nullptr;
-    int size = 0;
-    while ((size = PQgetCopyData(conn_, &data, 1)) > 0) PQfreemem(data);
-    if (size < 0) return;
+    while (copying) {
+      char* data = nullptr;
+      const int size = PQgetCopyData(conn_, &data, /*async=*/1);
+      PQfreemem(data);
+      if (size == -2) return;
+      if (size == 0) break;
+      copying = size > 0;
+    }
+    if (!copying && PQisBusy(conn_) == 0) return;
     const short events = left > 0 ? POLLIN | POLLOUT : POLLIN;
     if (WaitFor(PQsocket(conn_), events, deadline, nullptr) !=
             Waited::kReady ||
@@ -392,6 +399,7 @@ std::string StartReplicationSql(const StreamOptions& options) {
 absl::StatusOr<std::unique_ptr<ReplicationStream>> StartStream(
     std::unique_ptr<Connection> replication, const StreamOptions& options,
     const StreamLimits& limits, std::shared_ptr<SilentEndings> endings) {
+  RETURN_IF_ERROR(CheckSlotName(options.slot));
   ASSIGN_OR_RETURN(const absl::Duration sender_timeout,
                    ReadSenderTimeout(*replication));
   ASSIGN_OR_RETURN(const Result result,

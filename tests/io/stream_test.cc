@@ -107,8 +107,8 @@ class StreamTest : public PublisherTest {
     return false;
   }
   static Lsn ToLsn(const std::string& text) {
-    Lsn lsn;
-    EXPECT_TRUE(Lsn::Parse(text, &lsn)) << text;
+    Lsn lsn;  // stays 0 for "none"
+    EXPECT_TRUE(text == "none" || Lsn::Parse(text, &lsn)) << text;
     return lsn;
   }
 
@@ -270,7 +270,7 @@ TEST_F(StreamTest, SilenceIsNoticedAndPatienceGrows) {
   absl::Duration took =
       Measure([&] { status = ReceiveUntil([] { return false; }); });
   EXPECT_THAT(status, StatusIs(kRetry, HasSubstr("nothing was heard")));
-  EXPECT_GE(took, absl::Milliseconds(500));
+  EXPECT_GE(took, absl::Milliseconds(300));
   EXPECT_LE(took, absl::Seconds(5));
   took = Measure([&] { stream_.reset(); });
   EXPECT_LT(took, kStopBound);
@@ -380,7 +380,8 @@ TEST_F(StreamTest, StartErrors) {
   EXPECT_THAT(publisher_->StartReplication(options),
               StatusIs(kPerson, HasSubstr("nowhere")));
   options.slot = "x' y\"";
-  EXPECT_THAT(publisher_->StartReplication(options), StatusIs(kPerson));
+  EXPECT_THAT(publisher_->StartReplication(options),
+              StatusIs(kPerson, HasSubstr("publisher.slot")));
   ASSERT_OK(publisher_->CreateSlot({"s", false, false}, nullptr));
   options.slot = "s";
   options.protocol_version = 99;
@@ -418,11 +419,11 @@ TEST_F(StreamTest, AllOptionsOfTheServer) {
 
 TEST(StartReplicationSqlTest, QuotesBothLevels) {
   StreamOptions options;
-  options.slot = "a\"b";
+  options.slot = "a_1";
   options.start = Lsn(0x100000002);
   options.publications = {"x", "Pub,\"two'"};
   EXPECT_EQ(StartReplicationSql(options),
-            "START_REPLICATION SLOT \"a\"\"b\" LOGICAL 1/2 (proto_version '1', "
+            "START_REPLICATION SLOT \"a_1\" LOGICAL 1/2 (proto_version '1', "
             "publication_names '\"x\",\"Pub,\"\"two''\"')");
   options.protocol_version = 4;
   options.streaming = Streaming::kParallel;

@@ -25,6 +25,7 @@ class PreparedStoreTest : public ::testing::Test {
       std::remove((path_ + end).c_str());
     }
     Reopen();
+    ASSERT_OK(database_->Execute("pragma synchronous = off"));
     ASSERT_OK(database_->Execute(kBookkeepingSql));
   }
 

@@ -185,6 +185,9 @@ absl::StatusOr<Outcome> TableWriter::Update(OldTuple old_kind, Tuple old_row, Tu
           absl::StrCat("table ", shape_.FullName(), ": a local unique index refuses the row: ", status.message()));
     }
   }
+  if (absl::IsInvalidArgument(status)) {
+    return absl::OutOfRangeError(absl::StrCat("table ", shape_.FullName(), ": a row is more than SQLite can store"));
+  }
   if (!status.ok()) return Annotate(status, absl::StrCat("table ", shape_.FullName()));
   return database_.changes() == 0 ? InsertMissing(new_row) : absl::StatusOr<Outcome>(outcome);
 }

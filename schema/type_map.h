@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
@@ -27,6 +28,12 @@ struct PgType {
   char delimiter = ',';        // typdelim
   std::uint32_t base = 0;      // typbasetype of a domain, else 0
   std::int32_t base_modifier = -1;  // typtypmod of a domain
+  // What binary transfer needs to know besides.
+  char kind = 'b';             // typtype: b, c(omposite), d(omain), e(num), r(ange), m(ultirange)
+  bool sends = true;           // has a send function (typsend)
+  std::uint32_t subtype = 0;   // of a range; of a multirange its range
+  std::vector<std::uint32_t> fields;  // of a composite: the types of its attributes in order, without dropped ones
+  int server_version = 0;      // of the server that said so (PQserverVersion): a few forms have changed; 0 is unknown
 };
 
 using PgTypes = absl::flat_hash_map<std::uint32_t, PgType>;
@@ -54,6 +61,60 @@ enum class ValueKind : std::uint8_t {
   kHstore,         // JSON object
 };
 
+// What a type's send function sends, see schema/value_binary.h.
+enum class BinaryForm : std::uint8_t {
+  kNone,           // no decoder
+  kTextOnly,       // the type has no send function: the stream carries its text in binary mode too
+  kText,           // the text itself
+  kVersionedText,  // jsonb, jsonpath: a version and the text
+  kChar,           // "char", printed as it is (before PostgreSQL 16)
+  kOctalChar,      // "char", printed as \ooo where it is not ASCII
+  kBool,
+  kInt2,
+  kInt4,
+  kInt8,
+  kUint4,  // oid, xid, cid
+  kUint8,  // xid8
+  kFloat4,
+  kFloat8,
+  kNumeric,
+  kMoney,
+  kBytea,
+  kUuid,
+  kDate,
+  kTime,
+  kTimetz,
+  kTimestamp,
+  kTimestamptz,
+  kInterval,
+  kFiniteInterval,  // before PostgreSQL 17, which took the two extremes for the infinities
+  kBits,
+  kInet,
+  kMacaddr,
+  kMacaddr8,
+  kPoint,
+  kLine,
+  kLseg,
+  kBox,
+  kPath,
+  kPolygon,
+  kCircle,
+  kTsvector,
+  kTsquery,
+  kPgLsn,
+  kTid,
+  kSnapshot,
+  kInt2Vector,
+  kOidVector,
+  kHstore,
+  kArray,
+  kRange,
+  kMultirange,
+  kRecord,
+};
+
+struct TypePart;
+
 struct ColumnType {
   ValueKind kind = ValueKind::kText;
   // kNumericNumber only: declared precision and scale (the scale may be negative or above the precision).
@@ -63,18 +124,34 @@ struct ColumnType {
   std::shared_ptr<const ColumnType> element;
   char delimiter = ',';
 
+  // Only for values in binary form. It says nothing of what is stored, but for kRecord, whose text has its fields.
+  BinaryForm form = BinaryForm::kNone;
+  // kRange: its subtype; kMultirange: its range; kRecord: its fields.
+  std::vector<TypePart> parts;
+
   // `INTEGER`, `NUMERIC(12,2)`, `TEXT COLLATE RTRIM`, …: what CREATE TABLE says.
   std::string Declaration() const;
   // The same without the collation.
   std::string DeclaredType() const;
 
-  // A short text that holds all of this, for the file ("numeric(12,2)", "array(,;int)"), and back. Parse's error is
-  // DataLoss: the file is damaged or newer than this build.
+  // A short text that holds all of this, for the file ("numeric(12,2)", "array(,;int)", with a binary form
+  // "text@range(int@int4)"), and back. Parse's error is DataLoss: the file is damaged or newer than this build.
   std::string Encode() const;
   static absl::StatusOr<ColumnType> Parse(std::string_view text);
 
   friend bool operator==(const ColumnType& a, const ColumnType& b) { return a.Encode() == b.Encode(); }
 };
+
+struct TypePart {
+  std::uint32_t oid = 0;  // as the binary form names it
+  ColumnType type;
+};
+
+// True if the stream can be asked for binary values as far as a column of this type is concerned.
+inline bool HasBinaryDecoder(const ColumnType& type) { return type.form != BinaryForm::kNone; }
+
+// True if values of one are stored as those of the other: all but the binary forms is equal.
+bool SameStored(const ColumnType& a, const ColumnType& b);
 
 // The type of a column of type `oid` with type modifier `modifier` (-1: none); domains are looked through, through `types`.
 // A type that `types` does not hold is text.

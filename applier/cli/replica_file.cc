@@ -70,7 +70,8 @@ absl::Status ReadState(Database* database, ReplicaStatus* status) {
       database->Prepare(
           "select state, consistent, applied_lsn, applied_commit_time, "
           "contact_at, publications, slot, system_identifier, server_version, "
-          "prepared, last_error, last_error_at, sublite_version "
+          "prepared, last_error, last_error_at, sublite_version, activity, "
+          "missing_rows, replaced_rows "
           "from sublite_status"));
   ASSIGN_OR_RETURN(status->started, row.Step());
   if (!status->started) return absl::OkStatus();
@@ -87,6 +88,9 @@ absl::Status ReadState(Database* database, ReplicaStatus* status) {
   status->last_error = GetText(row, 10);
   status->last_error_at = GetText(row, 11);
   status->sublite_version = GetText(row, 12);
+  status->activity = GetText(row, 13);
+  status->missing_rows = row.Int(14);
+  status->replaced_rows = row.Int(15);
   return absl::OkStatus();
 }
 

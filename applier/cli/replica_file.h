@@ -62,6 +62,10 @@ struct ReplicaStatus {
   std::string last_error;
   std::string last_error_at;
   std::string sublite_version;
+  std::string activity;  // what a long wait is for
+  // Updates and deletes that found no row, inserts that found their key taken.
+  std::int64_t missing_rows = 0;
+  std::int64_t replaced_rows = 0;
 
   std::vector<TableRow> tables;
   std::int64_t requests = 0;  // not yet taken up by `run`

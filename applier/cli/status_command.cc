@@ -75,6 +75,7 @@ std::string ConsistentText(const ReplicaStatus& status) {
                     Count(tables, "table", "tables"), " ", state);
   }
   if (why.empty() && status.requests > 0) why = "a resync is asked for";
+  if (why.empty() && status.tables.empty()) why = "nothing is copied yet";
   if (why.empty()) why = "a copy is newer than what is applied";
   return absl::StrCat("no: ", why);
 }
@@ -132,8 +133,21 @@ std::vector<std::string> NextSteps(const ReplicaStatus& status,
         "look whether sublite still runs: nothing was noted since ",
         AgeText(silence)));
   }
+  if (status.missing_rows + status.replaced_rows > 0) {
+    steps.push_back(
+        "`sublite resync` the tables that sublite_events names as conflicts: "
+        "something else wrote to them");
+  }
+  if (steps.empty() && !status.activity.empty()) {
+    steps.push_back("end what is waited for, or be patient");
+  }
+  if (steps.empty() && status.state == "copying") steps.push_back("wait");
   if (steps.empty()) steps.push_back("nothing to do");
   return steps;
+}
+
+std::string OrUnknown(const std::string& text) {
+  return text.empty() ? "not known yet" : text;
 }
 
 void AppendLine(const char* label, const std::string& text, std::string* out) {
@@ -211,6 +225,7 @@ std::string StatusText(const std::string& database, const ReplicaStatus& status,
   AppendLine("replica", database, &out);
   AppendLine("state", StateText(status), &out);
   if (status.started) {
+    if (!status.activity.empty()) AppendLine("", status.activity, &out);
     AppendLine("consistent", ConsistentText(status), &out);
     AppendLine("applied",
                absl::StrCat(status.applied_lsn, ", last change committed ",
@@ -218,15 +233,23 @@ std::string StatusText(const std::string& database, const ReplicaStatus& status,
                &out);
     AppendLine("contact", TimeAndAge(status.contact_at, now), &out);
     AppendLine("publisher",
-               absl::StrCat("PostgreSQL ", status.server_version, ", system ",
-                            status.system_identifier, ", publications ",
-                            status.publications, ", slot ", status.slot),
+               absl::StrCat("PostgreSQL ", OrUnknown(status.server_version),
+                            ", system ", OrUnknown(status.system_identifier),
+                            ", publications ", status.publications, ", slot ",
+                            OrUnknown(status.slot)),
                &out);
     if (status.prepared > 0) {
       AppendLine("prepared",
                  absl::StrCat(Count(status.prepared, "transaction waits",
                                     "transactions wait"),
                               " for COMMIT PREPARED or ROLLBACK PREPARED"),
+                 &out);
+    }
+    if (status.missing_rows + status.replaced_rows > 0) {
+      AppendLine("conflicts",
+                 absl::StrCat(status.missing_rows,
+                              " changes found no row, ", status.replaced_rows,
+                              " found their key taken"),
                  &out);
     }
     AppendTables(status, &out);
@@ -264,6 +287,9 @@ std::string StatusJson(const std::string& database, const ReplicaStatus& status,
   AddTextOrNull("last_error", status.last_error, &json);
   AddTextOrNull("last_error_at", status.last_error_at, &json);
   AddTextOrNull("sublite_version", status.sublite_version, &json);
+  AddTextOrNull("activity", status.activity, &json);
+  json.AddInt("missing_rows", status.missing_rows);
+  json.AddInt("replaced_rows", status.replaced_rows);
   json.AddInt("requests", status.requests);
   std::vector<JsonObject> tables;
   for (const TableRow& table : status.tables) {

@@ -48,10 +48,12 @@ struct ApplierOptions {
   int protocol_version = 1;
   bool parallel_streaming = false;
   bool keep_messages = false;
+  bool binary = false;  // the stream was asked for binary values
   absl::Duration status_interval = absl::Seconds(10);
   std::string spool_directory;
-  // Asked when the publisher describes a relation again: whether the catalog still describes the table as it was made here.
-  std::function<absl::StatusOr<bool>(const ReplicaTable&)> still_fits;
+  // Asked when the publisher describes a relation: whether the catalog, as of `commit_lsn` or later, still describes the table
+  // as it was made here.
+  std::function<absl::StatusOr<bool>(const ReplicaTable&, Lsn commit_lsn)> still_fits;
   std::function<bool()> stop = [] { return false; };
   std::optional<Lsn> skip;  // the commit LSN of a transaction that a person has chosen to skip
 };
@@ -89,6 +91,8 @@ class Applier {
     std::string error;
   };
   const std::optional<Refused>& refused() const { return refused_; }
+  // A table came whose values have no binary decoder: the stream has to be asked for text.
+  bool needs_text() const { return needs_text_; }
 
  private:
   // The publisher transaction whose changes are being applied.
@@ -158,6 +162,7 @@ class Applier {
   bool catalog_due_ = false;
   std::optional<FailedTable> failed_table_;
   std::optional<Refused> refused_;
+  bool needs_text_ = false;
 };
 
 }  // namespace sublite

@@ -173,11 +173,15 @@ absl::StatusOr<bool> Applier::Fits(RelationDefinition& relation, ReplicaTable& t
     RETURN_IF_ERROR(MarkStale(table, relation.message, "its shape changed at the publisher"));
     return false;
   }
-  // A description that comes again tells that something changed, perhaps what it does not carry itself: the primary key under
-  // REPLICA IDENTITY FULL, NOT NULL, or that the table left the publication and came back.
-  if (relation.again && options_.still_fits) {
-    relation.again = false;
-    ASSIGN_OR_RETURN(const bool fits, options_.still_fits(table));
+  if (options_.binary && FindUndecodable(table.shape) != nullptr) {
+    needs_text_ = true;
+    return absl::AbortedError(absl::StrCat("table ", table.shape.FullName(), " has values without a binary decoder"));
+  }
+  // What a description does not carry may have changed as well: the primary key under REPLICA IDENTITY FULL, NOT NULL, a column
+  // dropped and added under the same name, values rewritten in place, a table that left the publication and came back.
+  if (options_.still_fits && !relation.checked) {
+    ASSIGN_OR_RETURN(const bool fits, options_.still_fits(table, applying_->commit_lsn));
+    relation.checked = true;
     if (!fits) {
       RETURN_IF_ERROR(MarkStale(table, "", "the publisher's catalog describes it differently"));
       return false;

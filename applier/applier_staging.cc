@@ -51,14 +51,7 @@ absl::Status Applier::ReplayRecord(const StagedRecord& record, RelationMap& rela
                               applying_->commit_lsn};
   ASSIGN_OR_RETURN(const Message message, Decode(record.message, context, replay_scratch_));
   if (const auto* relation = std::get_if<RelationMessage>(&message)) {
-    RelationDefinition& put = relations.Put(*relation, record.message, record.serial, record.in_stream_block);
-    const RelationDefinition* known = relations_.Find(put.oid);
-    // What this transaction knows anew, or what this connection never heard of, may have changed without a word.
-    if (record.injected) {
-      put.again = known == nullptr || known->serial != record.serial || known->again;
-    } else if (known != nullptr) {
-      put.again = true;
-    }
+    relations.Put(*relation, record.message, record.serial, record.in_stream_block);
     return absl::OkStatus();
   }
   if (std::holds_alternative<TypeMessage>(message)) return absl::OkStatus();

@@ -29,7 +29,6 @@ RelationDefinition& RelationMap::Put(const RelationMessage& message, std::string
   definition->from_stream = from_stream;
   definition->message = WithoutXid(raw, message.xid.has_value());
   std::unique_ptr<RelationDefinition>& mine = relations_[message.relation];
-  definition->again = mine != nullptr;
   mine = std::move(definition);
   last_ = mine.get();
   return *last_;
@@ -48,8 +47,8 @@ void RelationMap::Promote(RelationMap& replayed) {
     if (!definition->from_stream) continue;
     std::unique_ptr<RelationDefinition>& mine = relations_[oid];
     if (mine != nullptr && mine->serial >= definition->serial) continue;
-    definition->again = definition->again || mine != nullptr;
     definition->fits = false;
+    definition->checked = false;
     mine = std::move(definition);
   }
   last_ = nullptr;

@@ -36,14 +36,14 @@ struct RelationDefinition {
   std::vector<Column> columns;
 
   std::uint64_t serial = 0;
-  bool again = false;        // not the first description of this relation on the connection
   bool from_stream = false;  // arrived inside a stream block, not put in by sublite
   std::string message;       // the Relation message without the xid of a stream block
 
   // The table whose rows these are, as Replica found it; looked up again when `generation` is not the replica's.
   ReplicaTable* table = nullptr;
   std::uint64_t generation = 0;
-  bool fits = false;  // its rows fit `table`
+  bool fits = false;     // its rows fit `table`
+  bool checked = false;  // held against the publisher's catalog
 
   std::string FullName() const { return pg_schema + "." + pg_table; }
 };

@@ -25,7 +25,9 @@ struct ReplicaTable {
   std::int64_t id = 0;
   TableShape shape;  // of the table in the file; no columns before the first copy
   TableState state = TableState::kPending;
-  std::string published_as;
+  std::string published_as;  // these three as in PublishedTable, of the last copy
+  std::string attributes;
+  std::string storage;
   std::string error;
 
   // While copy_pos is set, transactions that `snapshot` sees are in the rows already and are not applied again; commits

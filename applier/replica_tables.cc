@@ -29,7 +29,7 @@ absl::Status Replica::LoadTables() {
   ASSIGN_OR_RETURN(Statement select,
                    database_->Prepare("select id, pg_schema, pg_table, sqlite_table, state, oid, replica_identity, "
                                       "publishes_changes, published_as, snapshot, copy_pos, missing_rows, replaced_rows, "
-                                      "error from sublite_tables order by id"));
+                                      "error, attributes, storage from sublite_tables order by id"));
   while (true) {
     ASSIGN_OR_RETURN(const bool row, select.Step());
     if (!row) break;
@@ -51,6 +51,8 @@ absl::Status Replica::LoadTables() {
     table->missing_rows = select.Int(11);
     table->replaced_rows = select.Int(12);
     table->error = std::string(select.Text(13));
+    table->attributes = std::string(select.Text(14));
+    table->storage = std::string(select.Text(15));
     tables_.push_back(std::move(table));
   }
   RETURN_IF_ERROR(LoadColumns());
@@ -61,7 +63,7 @@ absl::Status Replica::LoadTables() {
 absl::Status Replica::LoadColumns() {
   ASSIGN_OR_RETURN(Statement select,
                    database_->Prepare("select table_id, \"column\", pg_column, pg_type, type_oid, type_modifier, codec, "
-                                      "key_place, identity_place, not_null from sublite_columns order by table_id, position"));
+                                      "key_place, identity_place, not_null, attnum from sublite_columns order by table_id, position"));
   while (true) {
     ASSIGN_OR_RETURN(const bool row, select.Step());
     if (!row) return absl::OkStatus();
@@ -77,6 +79,7 @@ absl::Status Replica::LoadColumns() {
     column.key_place = static_cast<int>(select.Int(7));
     column.identity_place = static_cast<int>(select.Int(8));
     column.not_null = select.Int(9) != 0;
+    column.attnum = static_cast<int>(select.Int(10));
     table->shape.columns.push_back(std::move(column));
   }
 }
@@ -104,7 +107,8 @@ ReplicaTable* Replica::FindTable(std::int64_t id) {
 absl::StatusOr<ReplicaTable*> Replica::AddTable(const PublishedTable& from, const std::string& sqlite_name) {
   ASSIGN_OR_RETURN(Statement insert,
                    database_->Prepare("insert into sublite_tables (pg_schema, pg_table, sqlite_table, state, oid, "
-                                      "replica_identity, rows_estimated) values (?1, ?2, ?3, 'pending', ?4, ?5, ?6)"));
+                                      "replica_identity, rows_estimated, published_as) "
+                                      "values (?1, ?2, ?3, 'pending', ?4, ?5, ?6, ?7)"));
   const std::string identity(1, from.replica_identity);
   RETURN_IF_ERROR(insert.BindText(1, from.pg_schema));
   RETURN_IF_ERROR(insert.BindText(2, from.pg_table));
@@ -113,6 +117,7 @@ absl::StatusOr<ReplicaTable*> Replica::AddTable(const PublishedTable& from, cons
   RETURN_IF_ERROR(insert.BindText(5, identity));
   RETURN_IF_ERROR(from.estimated_rows < 0 ? insert.BindNull(6)
                                           : insert.BindInt(6, static_cast<std::int64_t>(from.estimated_rows)));
+  RETURN_IF_ERROR(insert.BindText(7, from.published_as));
   RETURN_IF_ERROR(insert.Run());
   auto table = std::make_unique<ReplicaTable>();
   table->id = database_->last_insert_rowid();
@@ -121,6 +126,7 @@ absl::StatusOr<ReplicaTable*> Replica::AddTable(const PublishedTable& from, cons
   table->shape.name = sqlite_name;
   table->shape.oid = from.oid;
   table->shape.replica_identity = from.replica_identity;
+  table->published_as = from.published_as;
   tables_.push_back(std::move(table));
   ++generation_;
   return tables_.back().get();
@@ -155,7 +161,8 @@ absl::Status Replica::SetCopied(ReplicaTable& table, const TableShape& shape, co
   ASSIGN_OR_RETURN(Statement update,
                    database_->Prepare("update sublite_tables set sqlite_table = ?2, state = 'ready', error = null, "
                                       "oid = ?3, replica_identity = ?4, snapshot = ?5, copy_pos = ?6, rows_copied = ?7, "
-                                      "copied_at = ?8, publishes_changes = ?9, published_as = ?10 where id = ?1"));
+                                      "copied_at = ?8, publishes_changes = ?9, published_as = ?10, attributes = ?11, "
+                                      "storage = ?12 where id = ?1"));
   const std::string identity(1, shape.replica_identity);
   const std::string snapshot_text = snapshot.ToString();
   const std::string now = NowText();
@@ -169,6 +176,8 @@ absl::Status Replica::SetCopied(ReplicaTable& table, const TableShape& shape, co
   RETURN_IF_ERROR(update.BindText(8, now));
   RETURN_IF_ERROR(update.BindInt(9, shape.publishes_update_or_delete ? 1 : 0));
   RETURN_IF_ERROR(update.BindText(10, published.published_as));
+  RETURN_IF_ERROR(update.BindText(11, published.attributes));
+  RETURN_IF_ERROR(update.BindText(12, published.storage));
   RETURN_IF_ERROR(update.Run());
   table.writer.reset();
   table.shape = shape;
@@ -178,6 +187,8 @@ absl::Status Replica::SetCopied(ReplicaTable& table, const TableShape& shape, co
   table.snapshot = snapshot;
   table.copy_pos = copy_pos;
   table.published_as = published.published_as;
+  table.attributes = published.attributes;
+  table.storage = published.storage;
   table.decided_for = 0;
   ++generation_;
   RETURN_IF_ERROR(StoreColumns(table));
@@ -206,8 +217,8 @@ absl::Status Replica::StoreColumns(const ReplicaTable& table) {
   ASSIGN_OR_RETURN(Statement insert,
                    database_->Prepare("insert into sublite_columns (sqlite_table, \"column\", position, pg_type, sqlite_type, "
                                       "\"key\", table_id, pg_column, type_oid, type_modifier, codec, key_place, "
-                                      "identity_place, not_null) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
-                                      "?13, ?14)"));
+                                      "identity_place, not_null, attnum) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
+                                      "?13, ?14, ?15)"));
   int position = 0;
   for (const TableColumn& column : table.shape.columns) {
     const std::string declared = column.type.DeclaredType();
@@ -226,6 +237,7 @@ absl::Status Replica::StoreColumns(const ReplicaTable& table) {
     RETURN_IF_ERROR(insert.BindInt(12, column.key_place));
     RETURN_IF_ERROR(insert.BindInt(13, column.identity_place));
     RETURN_IF_ERROR(insert.BindInt(14, column.not_null ? 1 : 0));
+    RETURN_IF_ERROR(insert.BindInt(15, column.attnum));
     RETURN_IF_ERROR(insert.Run());
   }
   return absl::OkStatus();

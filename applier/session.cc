@@ -95,8 +95,8 @@ absl::Status Session::Work() {
 // ------------------------------------------------------------------------------------------------ the slot
 
 absl::Status Session::KnowPublisher() {
-  ASSIGN_OR_RETURN(const Publications publications, publisher_.ReadPublications(config_.publisher.publications));
-  catalog_read_at_ = absl::Now();
+  ASSIGN_OR_RETURN(const Publications* read, ReadCatalog());
+  const Publications& publications = *read;
   if (!publications.missing.empty()) {
     return absl::FailedPreconditionError(absl::StrCat("the publisher has no publication ",
                                                       absl::StrJoin(publications.missing, ", "),
@@ -244,6 +244,23 @@ absl::Status Session::CopyAllBeside(const Publications& publications, const Crea
 
 // ------------------------------------------------------------------------------------------------ the stream
 
+absl::StatusOr<std::string> Session::WhyNotBinary() {
+  if (identity_.server_version < 140000) return std::string("the server is older than version 14");
+  // Some send functions give the length before a conversion and the bytes after it.
+  ASSIGN_OR_RETURN(const auto encoding, publisher_.Query("show server_encoding"));
+  if (encoding.empty() || encoding[0].empty() || encoding[0][0] != "UTF8") {
+    return std::string("the publisher's database is not in UTF8");
+  }
+  for (const auto& table : replica_.tables()) {
+    if (table->state == TableState::kUnpublished) continue;
+    if (const TableColumn* column = FindUndecodable(table->shape)) {
+      return absl::StrCat("table ", table->shape.FullName(), ", column ", column->pg_name, " is of type ", column->pg_type,
+                          ", which has no binary decoder");
+    }
+  }
+  return std::string();
+}
+
 StreamOptions Session::ChooseStreamOptions() const {
   const int version = identity_.server_version;
   StreamOptions options;
@@ -259,9 +276,14 @@ StreamOptions Session::ChooseStreamOptions() const {
 }
 
 absl::Status Session::Stream() {
-  const StreamOptions options = ChooseStreamOptions();
+  StreamOptions options = ChooseStreamOptions();
   if (config_.publisher.origin_none && !options.origin_none) {
     return absl::FailedPreconditionError("publisher.origin = \"none\" needs a server of version 16 or later");
+  }
+  if (config_.publisher.binary) {
+    ASSIGN_OR_RETURN(const std::string why_not, WhyNotBinary());
+    options.binary = why_not.empty();
+    if (!options.binary) LogWarn("rows are asked for as text, not in binary form", {{"why", why_not}});
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<ReplicationStream> stream, publisher_.StartReplication(options));
   on_publisher_ = false;
@@ -269,16 +291,20 @@ absl::Status Session::Stream() {
   RETURN_IF_ERROR(replica_.SetState("streaming"));
   LogInfo("streaming", {{"lsn", options.start.ToString()},
                         {"slot", options.slot},
-                        {"protocol", absl::StrCat(options.protocol_version)}});
+                        {"protocol", absl::StrCat(options.protocol_version)},
+                        {"values", options.binary ? "binary" : "text"}});
   report_(absl::StrCat("streaming from ", options.start.ToString()));
 
   ApplierOptions applier_options;
   applier_options.protocol_version = options.protocol_version;
   applier_options.parallel_streaming = options.streaming == Streaming::kParallel;
   applier_options.keep_messages = config_.publisher.messages;
+  applier_options.binary = options.binary;
   applier_options.status_interval = config_.publisher.status_interval;
   applier_options.spool_directory = DirectoryOf(replica_.path());
-  applier_options.still_fits = [this](const ReplicaTable& table) { return StillFits(table); };
+  applier_options.still_fits = [this](const ReplicaTable& table, Lsn commit_lsn) {
+    return StillFits(table, commit_lsn);
+  };
   applier_options.stop = stop_;
   applier_options.skip = skip_;
   Applier applier(replica_, copy_, ended_, std::move(applier_options));
@@ -292,6 +318,8 @@ absl::Status Session::Stream() {
     if (table != nullptr) {
       RETURN_IF_ERROR(SetAside(*table, absl::FailedPreconditionError(applier.failed_table()->error)));
     }
+    restart_ = true;
+  } else if (applier.needs_text()) {
     restart_ = true;
   } else if (applier.refused().has_value()) {
     refused_ = applier.refused();

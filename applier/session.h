@@ -59,8 +59,11 @@ class Session {
 
   // ---- tables
   absl::Status Reconcile(const Publications& publications, bool fresh);
+  absl::Status KeepForms(ReplicaTable& table, const TableShape& shape);
   absl::Status RefreshCatalog();
-  absl::StatusOr<bool> StillFits(const ReplicaTable& table);
+  // The published tables, and `catalog_as_of_`.
+  absl::StatusOr<const Publications*> ReadCatalog();
+  absl::StatusOr<bool> StillFits(const ReplicaTable& table, Lsn commit_lsn);
   absl::Status CopyWaiting();
   absl::StatusOr<bool> WritersGone(ReplicaTable& table);
   absl::Status CopyOne(ReplicaTable& table);
@@ -72,6 +75,8 @@ class Session {
   absl::Status StreamLoop(ReplicationStream& stream, Applier& applier);
   absl::Status BetweenTransactions(Applier& applier, absl::Time now);
   StreamOptions ChooseStreamOptions() const;
+  // "" if the stream can be asked for binary values.
+  absl::StatusOr<std::string> WhyNotBinary();
 
   const Config& config_;
   Replica& replica_;
@@ -90,6 +95,8 @@ class Session {
   std::optional<Applier::Refused> refused_;
 
   std::vector<std::int64_t> done_requests_;
+  Publications catalog_;
+  Lsn catalog_as_of_;  // the catalog shows every change that was committed before this position
   absl::Time catalog_read_at_ = absl::InfinitePast();
   absl::Time requests_read_at_ = absl::InfinitePast();
   absl::Time progress_logged_at_ = absl::InfinitePast();

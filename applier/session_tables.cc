@@ -12,6 +12,18 @@
 #include "schema/status.h"
 
 namespace sublite {
+namespace {
+
+// The rows here are no longer the publisher's although every change was followed: it left the publication and came back, its
+// row filter changed, or ALTER TABLE rewrote values in place. A partition may be truncated without a word in the stream.
+bool OtherRows(const ReplicaTable& table, const PublishedTable& published) {
+  const bool copied = !table.shape.columns.empty();
+  const bool other_files = copied && table.storage != published.storage;
+  return table.published_as != published.published_as ||
+         (other_files && (published.relkind == 'p' || table.attributes != published.attributes));
+}
+
+}  // namespace
 
 absl::Status Session::Reconcile(const Publications& publications, bool fresh) {
   return replica_.Transaction([&]() -> absl::Status {
@@ -19,16 +31,23 @@ absl::Status Session::Reconcile(const Publications& publications, bool fresh) {
       const TableShape shape = copy_.ShapeOf(published, publications.types);
       ReplicaTable* table = replica_.FindTable(published.pg_schema, published.pg_table);
       if (table == nullptr) {
-        ASSIGN_OR_RETURN(table, replica_.AddTable(published, shape.name));
+        // What was published before the slot began has been decoded as such from the beginning. This is kept, so that a
+        // restart before the copy does not make the table look new.
+        PublishedTable added = published;
+        if (!fresh) added.published_as.clear();
+        ASSIGN_OR_RETURN(table, replica_.AddTable(added, shape.name));
         table->newly_published = !fresh;
         continue;
       }
-      const bool again = table->state == TableState::kUnpublished || table->published_as != published.published_as;
-      if (table->state == TableState::kReady && !again && SameRows(table->shape, shape)) continue;
+      const bool again = table->state == TableState::kUnpublished || OtherRows(*table, published);
+      if (table->state == TableState::kReady && !again && SameRows(table->shape, shape)) {
+        RETURN_IF_ERROR(KeepForms(*table, shape));
+        continue;
+      }
       if (table->state == TableState::kReady) {
         RETURN_IF_ERROR(replica_.SetTableState(*table, TableState::kCopying, ""));
         RETURN_IF_ERROR(replica_.AddEvent("schema", table->shape.name, std::nullopt,
-                                          again ? "published anew; it is copied again"
+                                          again ? "published anew, or rewritten; it is copied again"
                                                 : "the publisher's catalog describes it differently; it is copied again"));
       } else if (table->state != TableState::kPending && table->state != TableState::kCopying) {
         RETURN_IF_ERROR(replica_.SetTableState(*table, TableState::kPending, ""));
@@ -52,9 +71,21 @@ absl::Status Session::Reconcile(const Publications& publications, bool fresh) {
   });
 }
 
+// The rows are the same, but their binary form may not be: the publisher or sublite is of another version.
+absl::Status Session::KeepForms(ReplicaTable& table, const TableShape& shape) {
+  TableShape kept = table.shape;
+  bool changed = false;
+  for (std::size_t i = 0; i < kept.columns.size(); ++i) {
+    if (kept.columns[i].type == shape.columns[i].type) continue;
+    kept.columns[i].type = shape.columns[i].type;
+    changed = true;
+  }
+  return changed ? replica_.SetIdentity(table, kept) : absl::OkStatus();
+}
+
 absl::Status Session::RefreshCatalog() {
-  ASSIGN_OR_RETURN(const Publications publications, publisher_.ReadPublications(config_.publisher.publications));
-  catalog_read_at_ = absl::Now();
+  ASSIGN_OR_RETURN(const Publications* read, ReadCatalog());
+  const Publications& publications = *read;
   // A publication that was dropped for a moment publishes nothing: its tables are held as unpublished until it is back.
   if (!publications.missing.empty()) {
     LogWarn("a publication is gone from the publisher", {{"publication", absl::StrJoin(publications.missing, ", ")}});
@@ -62,12 +93,26 @@ absl::Status Session::RefreshCatalog() {
   return Reconcile(publications, false);
 }
 
-absl::StatusOr<bool> Session::StillFits(const ReplicaTable& table) {
-  ASSIGN_OR_RETURN(const Publications publications, publisher_.ReadPublications(config_.publisher.publications));
-  for (const PublishedTable& published : publications.tables) {
+absl::StatusOr<const Publications*> Session::ReadCatalog() {
+  // First the position: what was committed before it is in the catalog that is read afterwards.
+  ASSIGN_OR_RETURN(const auto position,
+                   publisher_.Query("select case when pg_is_in_recovery() then pg_last_wal_replay_lsn() "
+                                    "else pg_current_wal_insert_lsn() end"));
+  Lsn as_of;
+  if (!position.empty() && !position[0].empty()) Lsn::Parse(position[0][0], &as_of);
+  ASSIGN_OR_RETURN(catalog_, publisher_.ReadPublications(config_.publisher.publications));
+  catalog_as_of_ = as_of;
+  catalog_read_at_ = absl::Now();
+  return &catalog_;
+}
+
+absl::StatusOr<bool> Session::StillFits(const ReplicaTable& table, Lsn commit_lsn) {
+  // The descriptions of a backlog are all older than one reading of the catalog.
+  if (commit_lsn >= catalog_as_of_) RETURN_IF_ERROR(ReadCatalog().status());
+  for (const PublishedTable& published : catalog_.tables) {
     if (published.pg_schema != table.shape.pg_schema || published.pg_table != table.shape.pg_table) continue;
-    return published.published_as == table.published_as &&
-           SameRows(copy_.ShapeOf(published, publications.types), table.shape);
+    return !OtherRows(table, published) &&
+           SameRows(copy_.ShapeOf(published, catalog_.types), table.shape);
   }
   // Gone meanwhile: the stream's own description counts until the catalog is read again.
   catalog_due_ = true;

@@ -59,7 +59,9 @@ create table if not exists sublite_tables (
   oid integer not null,
   replica_identity text not null,
   publishes_changes integer not null default 1,  -- update or delete, not only insert and truncate
-  published_as text not null default '',         -- by what, and through which row filter
+  published_as text not null default '',         -- these three as in PublishedTable
+  attributes text not null default '',
+  storage text not null default '',
   snapshot text,                     -- with copy_pos: transactions that the copied rows already hold
   copy_pos integer,                  -- from this position on nothing is in the copy; NULL once applied_pos passed it
   missing_rows integer not null default 0,   -- updates and deletes that found no row
@@ -81,6 +83,7 @@ create table if not exists sublite_columns (
   key_place integer,                 -- place in the primary key, from 1
   identity_place integer,            -- place in the replica identity index, from 1
   not_null integer not null,
+  attnum integer not null,
   primary key (table_id, position)
 ) without rowid;
 create table if not exists sublite_indexes (

@@ -43,6 +43,10 @@ struct PublishedTable {
   // Changes when the table left a publication and came back, or got another row filter: the OIDs of what publishes it
   // (pg_publication_rel, pg_publication_namespace or pg_publication) and the filter, as text. Compared only.
   std::string published_as;
+  // Which versions of its columns' catalog rows (pg_attribute), and which files (relfilenode) it has. Both change when ALTER
+  // TABLE rewrites values without changing a type; a file alone when VACUUM FULL or TRUNCATE makes a new one. Compared only.
+  std::string attributes;
+  std::string storage;
   std::string problem;               // why it cannot be replicated (e.g. different column lists), "" if it can
 
   std::string FullName() const { return pg_schema + "." + pg_table; }

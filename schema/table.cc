@@ -110,6 +110,7 @@ TableShape ShapeFor(const PublishedTable& table, const PgTypes& types,
     column.name = sqlite_names[i];
     column.pg_name = from.name;
     column.pg_type = from.type_text;
+    column.attnum = from.attnum;
     column.type_oid = from.type;
     column.type_modifier = from.type_modifier;
     column.type =
@@ -140,12 +141,20 @@ bool SameRows(const TableShape& a, const TableShape& b) {
   return std::equal(a.columns.begin(), a.columns.end(), b.columns.begin(),
                     [](const TableColumn& x, const TableColumn& y) {
                       return x.name == y.name && x.pg_name == y.pg_name &&
-                             x.pg_type == y.pg_type &&
+                             x.pg_type == y.pg_type && x.attnum == y.attnum &&
                              x.type_oid == y.type_oid &&
                              x.type_modifier == y.type_modifier &&
-                             x.type == y.type && x.not_null == y.not_null &&
+                             SameStored(x.type, y.type) &&
+                             x.not_null == y.not_null &&
                              x.key_place == y.key_place;
                     });
+}
+
+const TableColumn* FindUndecodable(const TableShape& shape) {
+  for (const TableColumn& column : shape.columns) {
+    if (!HasBinaryDecoder(column.type)) return &column;
+  }
+  return nullptr;
 }
 
 std::string CreateTableSql(const TableShape& shape, std::string_view name) {

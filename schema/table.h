@@ -20,6 +20,7 @@ struct TableColumn {
   std::string name;     // SQLite name
   std::string pg_name;
   std::string pg_type;  // as format_type prints it
+  int attnum = 0;       // pg_attribute.attnum: a column dropped and added again has another
   std::uint32_t type_oid = 0;
   std::int32_t type_modifier = -1;
   ColumnType type;
@@ -52,9 +53,12 @@ struct NamingOptions {
 
 TableShape ShapeFor(const PublishedTable& table, const PgTypes& types, const NamingOptions& options);
 
-// True if rows of one fit the other: same table OID, names, columns, types, codecs and key. Indexes and the replica
-// identity may differ.
+// True if rows of one fit the other: same table OID, names, columns, types, codecs and key. Indexes, the replica identity and
+// binary forms may differ.
 bool SameRows(const TableShape& a, const TableShape& b);
+
+// The first column whose values the stream cannot be asked for in binary form; nullptr without one.
+const TableColumn* FindUndecodable(const TableShape& shape);
 
 // CREATE TABLE under `name`.
 std::string CreateTableSql(const TableShape& shape, std::string_view name);

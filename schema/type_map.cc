@@ -1,10 +1,12 @@
 #include "schema/type_map.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "schema/binary_form.h"
 
 namespace sublite {
 namespace {
@@ -13,6 +15,9 @@ namespace {
 // not met in practice. What lies deeper is text.
 constexpr int kDomainDepthMax = 64;
 constexpr int kArrayDepthMax = 16;
+// A composite type with more parts than this, those of its parts included, has
+// no binary decoder.
+constexpr int kPartsMax = 2000;
 
 // A double gives every decimal of this many digits back, as long as it is a
 // normal number.
@@ -120,34 +125,99 @@ ValueKind ScalarKind(const PgType& type) {
   return ValueKind::kText;
 }
 
-ColumnType TypeFor(std::uint32_t oid, std::int32_t modifier,
-                   const PgTypes& types, NumericMode numeric, int array_depth) {
+bool IsDecodable(BinaryForm form) {
+  return form != BinaryForm::kNone && form != BinaryForm::kTextOnly;
+}
+
+// One column's way through the types.
+class TypeFinder {
+ public:
+  explicit TypeFinder(const PgTypes& types) : types_(types) {}
+
+  ColumnType Find(std::uint32_t oid, std::int32_t modifier, NumericMode numeric,
+                  int depth);
+
+ private:
+  // Array, range, multirange and row types send what their parts' types send,
+  // and fail at the publisher where those send nothing.
+  bool AddPart(std::uint32_t oid, int depth, ColumnType* type);
+  BinaryForm FindForm(const PgType& type, int depth, ColumnType* column);
+
+  const PgTypes& types_;
+  int parts_ = 0;
+};
+
+bool TypeFinder::AddPart(std::uint32_t oid, int depth, ColumnType* type) {
+  if (depth == kArrayDepthMax || ++parts_ > kPartsMax) return false;
+  TypePart part;
+  part.oid = oid;
+  part.type = Find(oid, -1, NumericMode::kText, depth + 1);
+  if (!IsDecodable(part.type.form)) return false;
+  type->parts.push_back(std::move(part));
+  return true;
+}
+
+BinaryForm TypeFinder::FindForm(const PgType& type, int depth,
+                                ColumnType* column) {
+  if (!type.sends) return BinaryForm::kTextOnly;
+  if (type.is_array) {
+    return IsDecodable(column->element->form) ? BinaryForm::kArray
+                                              : BinaryForm::kNone;
+  }
+  switch (type.kind) {
+    case 'e':
+      return BinaryForm::kText;
+    case 'r':
+      return AddPart(type.subtype, depth, column) ? BinaryForm::kRange
+                                                  : BinaryForm::kNone;
+    case 'm':
+      return AddPart(type.subtype, depth, column) &&
+                     column->parts[0].type.form == BinaryForm::kRange
+                 ? BinaryForm::kMultirange
+                 : BinaryForm::kNone;
+    case 'c':
+      for (const std::uint32_t field : type.fields) {
+        if (!AddPart(field, depth, column)) return BinaryForm::kNone;
+      }
+      return BinaryForm::kRecord;
+    default:
+      break;
+  }
+  if (column->kind == ValueKind::kCaselessText) return BinaryForm::kText;
+  if (column->kind == ValueKind::kHstore) return BinaryForm::kHstore;
+  return type.builtin ? BuiltinForm(type.name, type.server_version)
+                      : BinaryForm::kNone;
+}
+
+ColumnType TypeFinder::Find(std::uint32_t oid, std::int32_t modifier,
+                            NumericMode numeric, int depth) {
   ColumnType column;
-  auto it = types.find(oid);
-  for (int depth = 0; it != types.end() && it->second.base != 0; ++depth) {
-    if (depth == kDomainDepthMax) return column;
+  auto it = types_.find(oid);
+  for (int domains = 0; it != types_.end() && it->second.base != 0; ++domains) {
+    if (domains == kDomainDepthMax) return column;
     // The modifier of a domain is the one it was made with, down to the base.
     modifier = it->second.base_modifier;
-    it = types.find(it->second.base);
+    it = types_.find(it->second.base);
   }
-  if (it == types.end()) return column;
+  if (it == types_.end()) return column;
   const PgType& type = it->second;
   if (type.is_array) {
-    if (array_depth == kArrayDepthMax) return column;
+    if (depth == kArrayDepthMax) return column;
     column.kind = ValueKind::kArray;
     // array_out separates by the element type's own delimiter.
-    const auto element = types.find(type.element);
+    const auto element = types_.find(type.element);
     column.delimiter =
-        element == types.end() ? type.delimiter : element->second.delimiter;
+        element == types_.end() ? type.delimiter : element->second.delimiter;
     // Elements are JSON numbers with all their digits under every setting.
-    column.element = std::make_shared<const ColumnType>(TypeFor(
-        type.element, modifier, types, NumericMode::kText, array_depth + 1));
-    return column;
+    column.element = std::make_shared<const ColumnType>(
+        Find(type.element, modifier, NumericMode::kText, depth + 1));
+  } else if (type.builtin && type.name == "numeric") {
+    column = NumericType(modifier, numeric);
+  } else {
+    column.kind = ScalarKind(type);
   }
-  if (type.builtin && type.name == "numeric") {
-    return NumericType(modifier, numeric);
-  }
-  column.kind = ScalarKind(type);
+  column.form = FindForm(type, depth, &column);
+  if (!HasBinaryDecoder(column)) column.parts.clear();
   return column;
 }
 
@@ -158,7 +228,8 @@ bool Consume(std::string_view* text, std::string_view prefix) {
   return true;
 }
 
-bool ConsumeInt(std::string_view* text, int* number) {
+template <typename Integer>
+bool ConsumeInt(std::string_view* text, Integer* number) {
   const char* const end = text->data() + text->size();
   const std::from_chars_result result =
       std::from_chars(text->data(), end, *number);
@@ -167,35 +238,91 @@ bool ConsumeInt(std::string_view* text, int* number) {
   return true;
 }
 
-// Reads one encoded type off the front of *text.
-bool ConsumeType(std::string_view* text, int array_depth, ColumnType* type) {
-  // The longest name that fits: "numeric-text(" is not "numeric(".
-  const std::string_view name = text->substr(0, text->find_first_of("()"));
+// Reads encoded types from front to end.
+class TypeReader {
+ public:
+  explicit TypeReader(std::string_view text) : text_(text) {}
+
+  bool ReadType(int depth, ColumnType* type);
+  bool finished() const { return text_.empty(); }
+
+ private:
+  // What stands before the next mark.
+  std::string_view ReadName();
+  bool ReadArguments(int depth, ColumnType* type);
+  bool ReadForm(int depth, ColumnType* type);
+  bool ReadFields(int depth, ColumnType* type);
+  bool ReadPart(int depth, ColumnType* type);
+
+  std::string_view text_;
+};
+
+std::string_view TypeReader::ReadName() {
+  const std::string_view name = text_.substr(0, text_.find_first_of("()@,;"));
+  text_.remove_prefix(name.size());
+  return name;
+}
+
+bool TypeReader::ReadType(int depth, ColumnType* type) {
+  if (depth > kArrayDepthMax) return false;
+  const std::string_view name = ReadName();
   const KindFacts* facts = nullptr;
   for (const KindFacts& candidate : kKindFacts) {
     if (name == candidate.encoded) facts = &candidate;
   }
   if (facts == nullptr) return false;
-  text->remove_prefix(name.size());
   type->kind = facts->kind;
+  return ReadArguments(depth, type) &&
+         (!Consume(&text_, "@") || ReadForm(depth, type));
+}
+
+bool TypeReader::ReadArguments(int depth, ColumnType* type) {
   if (type->kind == ValueKind::kNumericNumber) {
-    return Consume(text, "(") && ConsumeInt(text, &type->precision) &&
-           Consume(text, ",") && ConsumeInt(text, &type->scale) &&
-           Consume(text, ")");
+    return Consume(&text_, "(") && ConsumeInt(&text_, &type->precision) &&
+           Consume(&text_, ",") && ConsumeInt(&text_, &type->scale) &&
+           Consume(&text_, ")");
   }
   if (type->kind != ValueKind::kArray) return true;
-  if (array_depth == kArrayDepthMax) return false;
-  if (!Consume(text, "(") || text->empty()) return false;
-  type->delimiter = text->front();
-  text->remove_prefix(1);
+  if (!Consume(&text_, "(") || text_.empty()) return false;
+  type->delimiter = text_.front();
+  text_.remove_prefix(1);
   auto element = std::make_shared<ColumnType>();
-  if (!Consume(text, ";") ||
-      !ConsumeType(text, array_depth + 1, element.get()) ||
-      !Consume(text, ")")) {
+  if (!Consume(&text_, ";") || !ReadType(depth + 1, element.get()) ||
+      !Consume(&text_, ")")) {
     return false;
   }
   type->element = std::move(element);
   return true;
+}
+
+bool TypeReader::ReadForm(int depth, ColumnType* type) {
+  if (!FormNamed(ReadName(), &type->form)) return false;
+  switch (type->form) {
+    case BinaryForm::kRange:
+    case BinaryForm::kMultirange:
+      return Consume(&text_, "(") && ReadPart(depth, type) &&
+             Consume(&text_, ")");
+    case BinaryForm::kRecord:
+      return Consume(&text_, "(") &&
+             (Consume(&text_, ")") || ReadFields(depth, type));
+    case BinaryForm::kArray:
+      return type->element != nullptr;
+    default:
+      return true;
+  }
+}
+
+bool TypeReader::ReadFields(int depth, ColumnType* type) {
+  do {
+    if (!ReadPart(depth, type)) return false;
+  } while (Consume(&text_, ","));
+  return Consume(&text_, ")");
+}
+
+bool TypeReader::ReadPart(int depth, ColumnType* type) {
+  TypePart& part = type->parts.emplace_back();
+  return ConsumeInt(&text_, &part.oid) && Consume(&text_, ";") &&
+         ReadType(depth + 1, &part.type);
 }
 
 }  // namespace
@@ -228,13 +355,23 @@ std::string ColumnType::Encode() const {
     encoded += element == nullptr ? ColumnType().Encode() : element->Encode();
     encoded += ')';
   }
+  if (!HasBinaryDecoder(*this)) return encoded;
+  encoded.append("@").append(FormName(form));
+  if (parts.empty() && form != BinaryForm::kRecord) return encoded;
+  char separator = '(';
+  for (const TypePart& part : parts) {
+    encoded += separator;
+    encoded += std::to_string(part.oid) + ";" + part.type.Encode();
+    separator = ',';
+  }
+  encoded += parts.empty() ? "()" : ")";
   return encoded;
 }
 
 absl::StatusOr<ColumnType> ColumnType::Parse(std::string_view text) {
   ColumnType type;
-  std::string_view rest = text;
-  if (!ConsumeType(&rest, 0, &type) || !rest.empty()) {
+  TypeReader reader(text);
+  if (!reader.ReadType(0, &type) || !reader.finished()) {
     return absl::DataLossError(
         "\"" + std::string(text) +
         "\" is no column type that this version of sublite knows: the replica "
@@ -243,9 +380,29 @@ absl::StatusOr<ColumnType> ColumnType::Parse(std::string_view text) {
   return type;
 }
 
+bool SameStored(const ColumnType& a, const ColumnType& b) {
+  if (a.kind != b.kind || a.precision != b.precision || a.scale != b.scale ||
+      a.delimiter != b.delimiter) {
+    return false;
+  }
+  if (a.element != nullptr && b.element != nullptr &&
+      !SameStored(*a.element, *b.element)) {
+    return false;
+  }
+  // A row type that gets another field gets another text. One without a decoder
+  // has no fields to compare.
+  if (a.form != BinaryForm::kRecord || b.form != BinaryForm::kRecord) {
+    return true;
+  }
+  return std::equal(a.parts.begin(), a.parts.end(), b.parts.begin(),
+                    b.parts.end(), [](const TypePart& x, const TypePart& y) {
+                      return x.oid == y.oid && SameStored(x.type, y.type);
+                    });
+}
+
 ColumnType ColumnTypeFor(std::uint32_t oid, std::int32_t modifier,
                          const PgTypes& types, NumericMode numeric) {
-  return TypeFor(oid, modifier, types, numeric, 0);
+  return TypeFinder(types).Find(oid, modifier, numeric, 0);
 }
 
 }  // namespace sublite

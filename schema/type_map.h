@@ -67,7 +67,7 @@ enum class BinaryForm : std::uint8_t {
   kTextOnly,       // the type has no send function: the stream carries its text in binary mode too
   kText,           // the text itself
   kVersionedText,  // jsonb, jsonpath: a version and the text
-  kChar,           // "char", printed as it is (before PostgreSQL 16)
+  kChar,           // "char", printed as it is (before PostgreSQL 15)
   kOctalChar,      // "char", printed as \ooo where it is not ASCII
   kBool,
   kInt2,
@@ -135,7 +135,7 @@ struct ColumnType {
   std::string DeclaredType() const;
 
   // A short text that holds all of this, for the file ("numeric(12,2)", "array(,;int)", with a binary form
-  // "text@range(int@int4)"), and back. Parse's error is DataLoss: the file is damaged or newer than this build.
+  // "text@range(23;int@int4)"), and back. Parse's error is DataLoss: the file is damaged or newer than this build.
   std::string Encode() const;
   static absl::StatusOr<ColumnType> Parse(std::string_view text);
 

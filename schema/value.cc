@@ -3,7 +3,9 @@
 #include <array>
 #include <cstddef>
 
+#include "schema/status.h"
 #include "schema/value_array.h"
+#include "schema/value_binary.h"
 #include "schema/value_error.h"
 #include "schema/value_hstore.h"
 #include "schema/value_number.h"
@@ -134,6 +136,38 @@ absl::Status TextToSqlValue(std::string_view text, const ColumnType& type,
   return absl::InternalError("a column type without a codec");
 }
 
+// True if TextToSqlValue may write to its scratch what it makes of the text.
+bool IsRewritten(ValueKind kind) {
+  return kind == ValueKind::kBytea || kind == ValueKind::kTimestamptz ||
+         kind == ValueKind::kTimetz || kind == ValueKind::kArray ||
+         kind == ValueKind::kHstore;
+}
+
+absl::Status BinaryDatumToSqlValue(std::string_view bytes,
+                                   const ColumnType& type, std::string* scratch,
+                                   SqlValue* value) {
+  if (type.form == BinaryForm::kNone || type.form == BinaryForm::kTextOnly) {
+    return absl::UnimplementedError(
+        "no decoder for the binary form of a column stored as " +
+        type.Encode());
+  }
+  if (BinaryToSqlValue(bytes, type, value)) {
+    value->bytes = NeverNull(value->bytes);
+    return absl::OkStatus();
+  }
+  std::string own;
+  std::string* const text = IsRewritten(type.kind) ? &own : scratch;
+  text->clear();
+  RETURN_IF_ERROR(AppendBinaryAsText(bytes, type, text));
+  RETURN_IF_ERROR(TextToSqlValue(*text, type, scratch, value));
+  // Some texts are stored as they are, such as arrays with bounds.
+  if (value->bytes.data() == own.data()) {
+    *scratch = own;
+    value->bytes = *scratch;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status ToSqlValue(const Datum& datum, const ColumnType& type,
@@ -145,9 +179,7 @@ absl::Status ToSqlValue(const Datum& datum, const ColumnType& type,
       value->kind = SqlValue::Kind::kNull;
       return absl::OkStatus();
     case Datum::Kind::kBinary:
-      return absl::UnimplementedError(
-          "no decoder for the binary form of a column stored as " +
-          type.Encode());
+      return BinaryDatumToSqlValue(datum.bytes, type, scratch, value);
     case Datum::Kind::kUnchanged:
       break;
   }

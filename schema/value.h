@@ -1,4 +1,4 @@
-// The one codec: a datum as sent to the value that SQLite stores, for copied and for streamed rows alike.
+// The one codec: a datum as sent to the value that SQLite stores, for copied and for streamed rows, text and binary, alike.
 //
 // Exact or an error: no value is rounded, cut or guessed (setting `numeric = real` excepted). Text is expected in the
 // session settings of CONTRACT.md section 3; the connection sees to that.
@@ -28,8 +28,8 @@ struct SqlValue {
 // Converts `datum` (not kUnchanged) to `*value`. `*scratch` is overwritten where the value needs bytes of its own; it must
 // live as long as `*value`, so each column of a row needs its own (reused from row to row).
 //
-// Errors: DataLoss where the text is not what PostgreSQL prints for that type (it says what was expected and an offset,
-// never the value itself); Unimplemented for a binary datum of a kind without a binary decoder.
+// Errors: DataLoss where the text is not what PostgreSQL prints for that type, or the bytes not what it sends (it says what
+// was expected and an offset, never the value itself); Unimplemented for a binary datum of a type without a binary decoder.
 absl::Status ToSqlValue(const Datum& datum, const ColumnType& type, std::string* scratch, SqlValue* value);
 
 }  // namespace sublite

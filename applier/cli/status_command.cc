@@ -1,17 +1,18 @@
 #include "applier/cli/status_command.h"
 
 #include <algorithm>
-#include <utility>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "applier/cli/exit_code.h"
-#include "applier/io/json_line.h"
 
 namespace sublite {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 // Longer without a word than any status interval explains.
 constexpr absl::Duration kSilence = absl::Minutes(5);
@@ -181,39 +182,27 @@ void AppendTables(const ReplicaStatus& status, std::string* out) {
   absl::StrAppend(out, "\n");
 }
 
-void AddTextOrNull(std::string_view key, const std::string& text,
-                   JsonObject* json) {
-  if (text.empty()) {
-    json->AddNull(key);
-  } else {
-    json->AddText(key, text);
-  }
+Json TextOrNull(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
 }
 
-void AddAge(std::string_view key, const std::string& since, absl::Time now,
-            JsonObject* json) {
+Json AgeOrNull(const std::string& since, absl::Time now) {
   absl::Duration age;
-  if (Age(since, now, &age)) {
-    json->AddReal(key, absl::ToDoubleSeconds(age));
-  } else {
-    json->AddNull(key);
-  }
+  return Age(since, now, &age) ? Json(absl::ToDoubleSeconds(age))
+                               : Json(nullptr);
 }
 
-JsonObject TableJson(const TableRow& table) {
-  JsonObject json;
-  json.AddText("pg_schema", table.pg_schema);
-  json.AddText("pg_table", table.pg_table);
-  json.AddText("sqlite_table", table.sqlite_table);
-  json.AddText("state", table.state);
-  json.AddInt("rows_copied", table.rows_copied);
-  if (table.rows_estimated) {
-    json.AddInt("rows_estimated", *table.rows_estimated);
-  } else {
-    json.AddNull("rows_estimated");
-  }
-  AddTextOrNull("copied_at", table.copied_at, &json);
-  AddTextOrNull("error", table.error, &json);
+Json TableJson(const TableRow& table) {
+  Json json;
+  json["pg_schema"] = table.pg_schema;
+  json["pg_table"] = table.pg_table;
+  json["sqlite_table"] = table.sqlite_table;
+  json["state"] = table.state;
+  json["rows_copied"] = table.rows_copied;
+  json["rows_estimated"] =
+      table.rows_estimated ? Json(*table.rows_estimated) : Json(nullptr);
+  json["copied_at"] = TextOrNull(table.copied_at);
+  json["error"] = TextOrNull(table.error);
   return json;
 }
 
@@ -247,9 +236,8 @@ std::string StatusText(const std::string& database, const ReplicaStatus& status,
     }
     if (status.missing_rows + status.replaced_rows > 0) {
       AppendLine("conflicts",
-                 absl::StrCat(status.missing_rows,
-                              " changes found no row, ", status.replaced_rows,
-                              " found their key taken"),
+                 absl::StrCat(status.missing_rows, " changes found no row, ",
+                              status.replaced_rows, " found their key taken"),
                  &out);
     }
     AppendTables(status, &out);
@@ -270,33 +258,32 @@ std::string StatusText(const std::string& database, const ReplicaStatus& status,
 
 std::string StatusJson(const std::string& database, const ReplicaStatus& status,
                        absl::Time now) {
-  JsonObject json;
-  json.AddText("database", database);
-  json.AddText("state", status.started ? status.state : "new");
-  json.AddBool("consistent", status.consistent);
-  AddTextOrNull("applied_lsn", status.applied_lsn, &json);
-  AddTextOrNull("applied_commit_time", status.applied_commit_time, &json);
-  AddAge("applied_age_seconds", status.applied_commit_time, now, &json);
-  AddTextOrNull("contact_at", status.contact_at, &json);
-  AddAge("contact_age_seconds", status.contact_at, now, &json);
-  json.AddText("publications", status.publications);
-  json.AddText("slot", status.slot);
-  AddTextOrNull("system_identifier", status.system_identifier, &json);
-  AddTextOrNull("server_version", status.server_version, &json);
-  json.AddInt("prepared", status.prepared);
-  AddTextOrNull("last_error", status.last_error, &json);
-  AddTextOrNull("last_error_at", status.last_error_at, &json);
-  AddTextOrNull("sublite_version", status.sublite_version, &json);
-  AddTextOrNull("activity", status.activity, &json);
-  json.AddInt("missing_rows", status.missing_rows);
-  json.AddInt("replaced_rows", status.replaced_rows);
-  json.AddInt("requests", status.requests);
-  std::vector<JsonObject> tables;
+  Json json;
+  json["database"] = database;
+  json["state"] = status.started ? status.state : "new";
+  json["consistent"] = status.consistent;
+  json["applied_lsn"] = TextOrNull(status.applied_lsn);
+  json["applied_commit_time"] = TextOrNull(status.applied_commit_time);
+  json["applied_age_seconds"] = AgeOrNull(status.applied_commit_time, now);
+  json["contact_at"] = TextOrNull(status.contact_at);
+  json["contact_age_seconds"] = AgeOrNull(status.contact_at, now);
+  json["publications"] = status.publications;
+  json["slot"] = status.slot;
+  json["system_identifier"] = TextOrNull(status.system_identifier);
+  json["server_version"] = TextOrNull(status.server_version);
+  json["prepared"] = status.prepared;
+  json["last_error"] = TextOrNull(status.last_error);
+  json["last_error_at"] = TextOrNull(status.last_error_at);
+  json["sublite_version"] = TextOrNull(status.sublite_version);
+  json["activity"] = TextOrNull(status.activity);
+  json["missing_rows"] = status.missing_rows;
+  json["replaced_rows"] = status.replaced_rows;
+  json["requests"] = status.requests;
+  json["tables"] = Json::array();
   for (const TableRow& table : status.tables) {
-    tables.push_back(TableJson(table));
+    json["tables"].push_back(TableJson(table));
   }
-  json.AddList("tables", std::move(tables));
-  return json.ToIndented() + "\n";
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 int StatusCommand(const std::string& database, bool json, std::ostream& out,

@@ -80,9 +80,8 @@ absl::StatusOr<Options> EffectiveOptions(const std::string& conninfo) {
     // In a URI an unescaped "@", ":" or "/" makes a piece of the password look
     // like a host or a port.
     if (absl::StrContains(conninfo, "://")) error = ElideQuoted(error);
-    return absl::FailedPreconditionError(
-        absl::StrCat("publisher.conninfo: ",
-                     absl::StripAsciiWhitespace(error)));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "publisher.conninfo: ", absl::StripAsciiWhitespace(error)));
   }
   effective.erase("channel_binding");
   return effective;
@@ -131,8 +130,8 @@ std::string QuoteForShow(const std::string& value) {
       "'", absl::StrReplaceAll(value, {{"\\", "\\\\"}, {"'", "\\'"}}), "'");
 }
 
-// libpq would show the piece that it cannot use. In a URI whose password was not
-// escaped that may be a piece of the password.
+// libpq would show the piece that it cannot use. In a URI whose password was
+// not escaped that may be a piece of the password.
 absl::Status CheckTargets(const std::vector<ConnectTarget>& targets) {
   constexpr char kEscape[] =
       ". In a URI the characters @, :, / and % of a password are written as "

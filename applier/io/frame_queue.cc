@@ -41,8 +41,7 @@ void FrameQueue::Finish(absl::Status status) {
   arrived_.Set();
 }
 
-absl::Status FrameQueue::Receive(absl::Duration timeout,
-                                 const StopSignal* stop,
+absl::Status FrameQueue::Receive(absl::Duration timeout, const StopSignal* stop,
                                  std::vector<Frame>* frames) {
   const SteadyTime deadline = SteadyIn(timeout);
   while (true) {

@@ -37,9 +37,7 @@ class FrameQueue {
   // Consumer: see ReplicationStream::Receive.
   absl::Status Receive(absl::Duration timeout, const StopSignal* stop,
                        std::vector<Frame>* frames);
-  bool HasFrames() const {
-    return has_frames_.load(std::memory_order_acquire);
-  }
+  bool HasFrames() const { return has_frames_.load(std::memory_order_acquire); }
 
   // What a frame of `size` bytes counts for.
   static std::size_t Cost(std::size_t size) { return size + 64; }
@@ -51,11 +49,11 @@ class FrameQueue {
   std::atomic<bool> has_frames_{false};
 
   std::mutex mutex_;
-  std::vector<Frame> frames_;   // guarded by mutex_
-  std::size_t bytes_ = 0;       // guarded by mutex_
+  std::vector<Frame> frames_;    // guarded by mutex_
+  std::size_t bytes_ = 0;        // guarded by mutex_
   bool producer_waits_ = false;  // guarded by mutex_
-  bool finished_ = false;       // guarded by mutex_
-  absl::Status status_;         // guarded by mutex_
+  bool finished_ = false;        // guarded by mutex_
+  absl::Status status_;          // guarded by mutex_
 };
 
 }  // namespace sublite

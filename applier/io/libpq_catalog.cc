@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "applier/io/libpq_types.h"
 #include "schema/identifier.h"
 #include "schema/status.h"
 
@@ -111,7 +112,8 @@ std::string MembershipSql(const std::vector<std::string>& publications,
     // partitions that another publication publishes through their root.
     absl::StrAppend(
         &sql,
-        "member AS (SELECT g.relid, pub.oid AS pubid, pub.pubname, g.attrs::text AS attrs,"
+        "member AS (SELECT g.relid, pub.oid AS pubid, pub.pubname, "
+        "g.attrs::text AS attrs,"
         " pg_catalog.pg_get_expr(g.qual, g.relid) AS filter, pub.changes"
         " FROM pg_catalog.pg_get_publication_tables(VARIADIC"
         " (SELECT pg_catalog.array_agg(pubname::text) FROM pub)) g"
@@ -119,14 +121,16 @@ std::string MembershipSql(const std::vector<std::string>& publications,
   } else if (version >= kVersion15) {
     absl::StrAppend(
         &sql,
-        "member AS (SELECT g.relid, pub.oid AS pubid, pub.pubname, g.attrs::text AS attrs,"
+        "member AS (SELECT g.relid, pub.oid AS pubid, pub.pubname, "
+        "g.attrs::text AS attrs,"
         " pg_catalog.pg_get_expr(g.qual, g.relid) AS filter, pub.changes"
         " FROM pub, LATERAL"
         " pg_catalog.pg_get_publication_tables(pub.pubname::text) g)");
   } else {
     absl::StrAppend(
         &sql,
-        "member AS (SELECT g.relid, pub.oid AS pubid, pub.pubname, NULL::text AS attrs,"
+        "member AS (SELECT g.relid, pub.oid AS pubid, pub.pubname, NULL::text "
+        "AS attrs,"
         " NULL::text AS filter, pub.changes FROM pub, LATERAL"
         " pg_catalog.pg_get_publication_tables(pub.pubname::text) g(relid))");
   }
@@ -150,11 +154,10 @@ std::string MembershipSql(const std::vector<std::string>& publications,
 absl::StatusOr<Memberships> ReadMemberships(
     Connection& connection, const std::vector<std::string>& publications,
     std::uint32_t only) {
-  ASSIGN_OR_RETURN(
-      const Result result,
-      connection.Query(
-          MembershipSql(publications, only, connection.server_version()),
-          kDoing));
+  ASSIGN_OR_RETURN(const Result result,
+                   connection.Query(MembershipSql(publications, only,
+                                                  connection.server_version()),
+                                    kDoing));
   Memberships memberships;
   for (int row = 0; row < result.rows(); ++row) {
     Membership membership;
@@ -190,13 +193,23 @@ std::string TablesSql(const std::string& oids, int version) {
   return absl::StrCat(
       "SELECT c.oid, n.nspname, c.relname, c.relkind, c.relreplident, ",
       estimate,
+      ", (SELECT pg_catalog.string_agg(a.attnum || ':' || a.xmin::text, ','"
+      " ORDER BY a.attnum) FROM pg_catalog.pg_attribute a"
+      " WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped), ",
+      version >= kVersion13
+          ? "coalesce((SELECT pg_catalog.string_agg(leaf.relfilenode::text,"
+            " ',' ORDER BY leaf.oid) FROM"
+            " pg_catalog.pg_partition_tree(c.oid::pg_catalog.regclass) t"
+            " JOIN pg_catalog.pg_class leaf"
+            " ON leaf.oid = t.relid::pg_catalog.oid), c.relfilenode::text)"
+          : "c.relfilenode::text",
       " FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n"
       " ON n.oid = c.relnamespace WHERE c.oid = ANY (",
       oids, ") ORDER BY n.nspname, c.relname");
 }
 
-absl::StatusOr<std::vector<PublishedTable>> ReadTables(Connection& connection,
-                                                       const std::string& oids) {
+absl::StatusOr<std::vector<PublishedTable>> ReadTables(
+    Connection& connection, const std::string& oids) {
   ASSIGN_OR_RETURN(
       const Result result,
       connection.Query(TablesSql(oids, connection.server_version()), kDoing));
@@ -213,6 +226,8 @@ absl::StatusOr<std::vector<PublishedTable>> ReadTables(Connection& connection,
         absl::SimpleAtod(View(result.Get(row, 5)), &rows)) {
       table.estimated_rows = rows;
     }
+    table.attributes = result.Text(row, 6);
+    table.storage = result.Text(row, 7);
   }
   return tables;
 }
@@ -273,7 +288,7 @@ struct CatalogIndex {
   bool primary = false;
   bool immediate = true;
   bool replica_identity = false;
-  bool mirrorable = false;  // btree, plain columns only, not partial
+  bool mirrorable = false;   // btree, plain columns only, not partial
   std::vector<int> columns;  // key columns; 0 where it is an expression
 };
 
@@ -281,9 +296,9 @@ using Indexes = std::map<std::uint32_t, std::vector<CatalogIndex>>;
 
 absl::StatusOr<Indexes> ReadIndexes(Connection& connection,
                                     const std::string& oids) {
-  const char* key_columns =
-      connection.server_version() >= kVersion11 ? "i.indnkeyatts"
-                                                : "i.indnatts";
+  const char* key_columns = connection.server_version() >= kVersion11
+                                ? "i.indnkeyatts"
+                                : "i.indnatts";
   ASSIGN_OR_RETURN(
       const Result result,
       connection.Query(
@@ -346,7 +361,8 @@ void MergeMemberships(const std::vector<Membership>& memberships,
     }
   }
   if (!every_row) {
-    table->row_filter = absl::StrCat("(", absl::StrJoin(filters, ") OR ("), ")");
+    table->row_filter =
+        absl::StrCat("(", absl::StrJoin(filters, ") OR ("), ")");
     if (filters.size() == 1) table->row_filter = filters[0];
   }
   for (const CatalogColumn& c : columns) {
@@ -385,51 +401,6 @@ void AddIndexes(const std::vector<CatalogIndex>& indexes,
       table->indexes.push_back(PublishedIndex{index.name, std::move(names)});
     }
   }
-}
-
-absl::StatusOr<PgTypes> ReadTypes(Connection& connection,
-                                  const std::set<std::uint32_t>& oids) {
-  // A true array type is the typarray of its element; int2vector, point and
-  // name have elements too but are none.
-  ASSIGN_OR_RETURN(
-      const Result result,
-      connection.Query(
-          absl::StrCat(
-              "WITH RECURSIVE needed(oid) AS ("
-              " SELECT pg_catalog.unnest(",
-              OidArray(oids),
-              ") UNION SELECT further.oid FROM needed n"
-              " JOIN pg_catalog.pg_type t ON t.oid = n.oid"
-              " LEFT JOIN pg_catalog.pg_type e"
-              " ON e.oid = t.typelem AND e.typarray = t.oid"
-              " CROSS JOIN LATERAL (VALUES (t.typbasetype), (e.oid))"
-              " further(oid) WHERE further.oid <> 0)"
-              " SELECT t.oid, t.typname, s.nspname = 'pg_catalog',"
-              " (SELECT x.extname FROM pg_catalog.pg_depend d"
-              " JOIN pg_catalog.pg_extension x ON x.oid = d.refobjid"
-              " WHERE d.classid = 'pg_catalog.pg_type'::pg_catalog.regclass"
-              " AND d.objid = t.oid AND d.deptype = 'e' LIMIT 1),"
-              " e.oid, t.typdelim, t.typbasetype, t.typtypmod"
-              " FROM needed n JOIN pg_catalog.pg_type t ON t.oid = n.oid"
-              " JOIN pg_catalog.pg_namespace s ON s.oid = t.typnamespace"
-              " LEFT JOIN pg_catalog.pg_type e"
-              " ON e.oid = t.typelem AND e.typarray = t.oid"),
-          kDoing));
-  PgTypes types;
-  for (int row = 0; row < result.rows(); ++row) {
-    PgType type;
-    type.oid = ToInt<std::uint32_t>(result.Get(row, 0));
-    type.name = result.Text(row, 1);
-    type.builtin = ToBool(result.Get(row, 2));
-    type.extension = result.Text(row, 3);
-    type.is_array = !result.IsNull(row, 4);
-    type.element = ToInt<std::uint32_t>(result.Get(row, 4));
-    type.delimiter = result.Get(row, 5).empty() ? ',' : result.Get(row, 5)[0];
-    type.base = ToInt<std::uint32_t>(result.Get(row, 6));
-    type.base_modifier = ToInt<std::int32_t>(result.Get(row, 7), -1);
-    types[type.oid] = std::move(type);
-  }
-  return types;
 }
 
 absl::StatusOr<std::vector<std::string>> ReadMissing(
@@ -500,50 +471,8 @@ absl::StatusOr<Publications> ReadPublished(
     if (own_indexes != indexes.end()) AddIndexes(own_indexes->second, &table);
     for (const PublishedColumn& c : table.columns) types.insert(c.type);
   }
-  ASSIGN_OR_RETURN(published.types, ReadTypes(connection, types));
+  ASSIGN_OR_RETURN(published.types, ReadTypes(connection, types, kDoing));
   return published;
-}
-
-absl::StatusOr<SlotState> ReadSlotState(Connection& connection,
-                                        const std::string& name) {
-  const int version = connection.server_version();
-  const bool has_reason = version >= kVersion17;
-  const std::string lost = absl::StrCat(
-      version >= kVersion13 ? "coalesce(wal_status = 'lost', false)" : "false",
-      version >= kVersion16 ? " OR coalesce(conflicting, false)" : "",
-      has_reason ? " OR invalidation_reason IS NOT NULL" : "");
-  ASSIGN_OR_RETURN(
-      const Result result,
-      connection.Query(
-          absl::StrCat(
-              "SELECT plugin, database, active, active_pid,"
-              " confirmed_flush_lsn, restart_lsn, ",
-              version >= kVersion14 ? "two_phase" : "false", ", ", lost, ", ",
-              has_reason ? "invalidation_reason" : "NULL::text",
-              " FROM pg_catalog.pg_replication_slots WHERE slot_name = ",
-              QuoteLiteral(name)),
-          "reading the replication slot"));
-  SlotState slot;
-  if (result.rows() == 0) return slot;
-  slot.exists = true;
-  slot.plugin = result.Text(0, 0);
-  slot.database = result.Text(0, 1);
-  slot.active = ToBool(result.Get(0, 2));
-  slot.active_pid = ToInt<int>(result.Get(0, 3));
-  for (const auto& [column, lsn] :
-       {std::pair{4, &slot.confirmed_flush}, std::pair{5, &slot.restart}}) {
-    if (result.IsNull(0, column)) continue;
-    if (!Lsn::Parse(result.Get(0, column), lsn)) {
-      return absl::DataLossError("the replication slot's position is no LSN");
-    }
-  }
-  slot.two_phase = ToBool(result.Get(0, 6));
-  slot.lost = ToBool(result.Get(0, 7));
-  slot.lost_reason = result.Text(0, 8);
-  if (slot.lost && slot.lost_reason.empty()) {
-    slot.lost_reason = "wal_status is lost";
-  }
-  return slot;
 }
 
 absl::StatusOr<std::vector<std::string>> ReadLockHolders(

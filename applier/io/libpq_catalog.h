@@ -1,9 +1,9 @@
-// What the publisher's catalogs say: publications, tables, columns, keys, types,
-// slots and locks.
+// What the publisher's catalogs say: publications, tables, columns, keys, types
+// and locks.
 //
-// Servers 10 to 18 differ in columns and functions; the differences are here and
-// nowhere else. Names come back as the catalogs hold them. Every name inside the
-// statements is qualified or resolved by an empty search_path
+// Servers 10 to 18 differ in columns and functions; the differences are here
+// and nowhere else. Names come back as the catalogs hold them. Every name
+// inside the statements is qualified or resolved by an empty search_path
 // (session_settings.h), so nothing a user created can be called by them.
 //
 // Functions take a session of libpq_session.h. Errors: as libpq_error.h;
@@ -34,10 +34,6 @@ namespace sublite {
 absl::StatusOr<Publications> ReadPublished(
     Connection& connection, const std::vector<std::string>& publications,
     std::uint32_t only);
-
-// exists == false if there is no such slot.
-absl::StatusOr<SlotState> ReadSlotState(Connection& connection,
-                                        const std::string& name);
 
 // See Publisher::ReadWriters.
 absl::StatusOr<std::vector<std::string>> ReadLockHolders(

@@ -77,7 +77,8 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(
       new Connection(std::move(conninfo), conn, stop));
   // Verbose, so that the SQLSTATE of a refusal can be read from its text.
   PQsetErrorVerbosity(conn, PQERRORS_VERBOSE);
-  PQsetNoticeProcessor(conn, +[](void*, const char*) {}, nullptr);
+  PQsetNoticeProcessor(
+      conn, +[](void*, const char*) {}, nullptr);
   RETURN_IF_ERROR(connection->FinishConnecting());
   PQsetErrorVerbosity(conn, PQERRORS_DEFAULT);
   PQsetnonblocking(conn, 1);
@@ -199,10 +200,9 @@ absl::Status Connection::Await(const WaitLimits& limits,
     if (answered) return absl::OkStatus();
     if (SteadyNow() >= deadline) {
       broken_ = true;
-      return ConnectionLost(
-          absl::StrCat("no answer within ",
-                       absl::FormatDuration(limits.timeout)),
-          doing);
+      return ConnectionLost(absl::StrCat("no answer within ",
+                                         absl::FormatDuration(limits.timeout)),
+                            doing);
     }
     const absl::Status alive = limits.probe();
     if (!alive.ok()) {
@@ -268,9 +268,8 @@ absl::StatusOr<bool> Connection::CopyRow(std::string_view* row,
     bool timed_out = false;
     SteadyTime until = deadline;
     if (limits.probe) until = std::min(until, SteadyIn(kProbeAfter));
-    RETURN_IF_ERROR(WaitSocket(POLLIN, until,
-                               limits.heed_stop ? stop_ : nullptr, &timed_out,
-                               doing));
+    RETURN_IF_ERROR(WaitSocket(
+        POLLIN, until, limits.heed_stop ? stop_ : nullptr, &timed_out, doing));
     if (timed_out && SteadyNow() >= deadline) {
       return ConnectionLost("no data in time", doing);
     }

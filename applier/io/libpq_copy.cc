@@ -166,9 +166,8 @@ absl::Status LibpqTableReader::TakeSnapshot() {
               ", (SELECT c.relkind FROM pg_catalog.pg_class c"
               " JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
               " WHERE n.nspname = ",
-              QuoteLiteral(pg_schema_),
-              " AND c.relname = ", QuoteLiteral(pg_table_),
-              " AND c.oid = ", oid_, ")"),
+              QuoteLiteral(pg_schema_), " AND c.relname = ",
+              QuoteLiteral(pg_table_), " AND c.oid = ", oid_, ")"),
           doing_));
   if (result.rows() != 1 || !Lsn::Parse(result.Get(0, 1), &snapshot_lsn_)) {
     return absl::DataLossError(
@@ -211,9 +210,8 @@ absl::Status LibpqTableReader::Open() {
   RETURN_IF_ERROR(Describe());
   ASSIGN_OR_RETURN(
       const Result result,
-      session_->Query(
-          absl::StrCat("COPY (", SelectRows(table_), ") TO STDOUT"), doing_,
-          Patient()));
+      session_->Query(absl::StrCat("COPY (", SelectRows(table_), ") TO STDOUT"),
+                      doing_, Patient()));
   if (!result.IsCopyOut()) {
     return absl::DataLossError(absl::StrCat(doing_, ": COPY did not begin"));
   }
@@ -226,8 +224,7 @@ absl::Status LibpqTableReader::Open() {
 
 absl::StatusOr<bool> LibpqTableReader::Next(std::string_view* row) {
   if (session_ == nullptr) return false;
-  ASSIGN_OR_RETURN(const bool more,
-                   session_->CopyRow(row, doing_, Patient()));
+  ASSIGN_OR_RETURN(const bool more, session_->CopyRow(row, doing_, Patient()));
   if (more) return true;
   RETURN_IF_ERROR(session_->Query("COMMIT", doing_).status());
   sessions_->Give(std::move(session_));

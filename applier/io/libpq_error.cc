@@ -92,11 +92,11 @@ bool ContainsAny(std::string_view text,
 }
 
 bool IsTlsTrouble(std::string_view message) {
-  return ContainsAny(
-      message, {"SSL was required", "certificate verify failed",
-                "does not match host name", "root certificate file",
-                "could not get server's host name", "weak sslmode",
-                "server certificate"});
+  return ContainsAny(message,
+                     {"SSL was required", "certificate verify failed",
+                      "does not match host name", "root certificate file",
+                      "could not get server's host name", "weak sslmode",
+                      "server certificate"});
 }
 
 // What libpq says by itself, without a SQLSTATE.
@@ -112,8 +112,9 @@ absl::Status StatusFromClientSide(const ConnectFailure& failure) {
   if (IsTlsTrouble(text)) {
     if (failure.clock_is_wrong && absl::StrContains(text, "verify failed")) {
       return absl::UnavailableError(WithMend(
-          text, "this machine's clock is wrong, which makes every certificate "
-                "invalid; waiting for the right time"));
+          text,
+          "this machine's clock is wrong, which makes every certificate "
+          "invalid; waiting for the right time"));
     }
     const std::string_view mend =
         failure.sslmode_is_default
@@ -125,11 +126,10 @@ absl::Status StatusFromClientSide(const ConnectFailure& failure) {
     return absl::FailedPreconditionError(WithMend(text, mend));
   }
   // Texts about a setting itself: no network is involved, nothing will change.
-  if (ContainsAny(text,
-                  {"invalid ", "could not match", "fe_sendauth",
-                   "channel binding", "certificate file", "private key file",
-                   "authentication method", "GSSAPI", "requirepeer",
-                   "is too long", "require_auth"})) {
+  if (ContainsAny(text, {"invalid ", "could not match", "fe_sendauth",
+                         "channel binding", "certificate file",
+                         "private key file", "authentication method", "GSSAPI",
+                         "requirepeer", "is too long", "require_auth"})) {
     return absl::FailedPreconditionError(text);
   }
   return ConnectionLost(text, "");

@@ -34,16 +34,18 @@ absl::Status StatusFromServer(const ServerError& error, std::string_view doing);
 // The SQLSTATE that a status of this file carries, or "".
 std::string SqlState(const absl::Status& status);
 
-// The connection itself is gone (or never was): nothing more can be asked on it.
+// The connection itself is gone (or never was): nothing more can be asked on
+// it.
 absl::Status ConnectionLost(std::string_view message, std::string_view doing);
 bool IsConnectionLost(const absl::Status& status);
 
 struct ConnectFailure {
   std::string message;  // PQerrorMessage of a connection that was asked for
                         // verbose errors, so that SQLSTATEs are in it
-  bool needs_password = false;  // PQconnectionNeedsPassword
+  bool needs_password = false;      // PQconnectionNeedsPassword
   bool sslmode_is_default = false;  // verify-full is sublite's own choice
-  bool clock_is_wrong = false;  // the wall clock is before this program was made
+  bool clock_is_wrong =
+      false;  // the wall clock is before this program was made
 };
 
 absl::Status StatusFromConnect(const ConnectFailure& failure);

@@ -35,15 +35,15 @@ LibpqPublisher::~LibpqPublisher() = default;
 absl::StatusOr<PublisherIdentity> LibpqPublisher::Connect() {
   replication_.reset();
   sessions_.reset();
-  ASSIGN_OR_RETURN(Conninfo conninfo, Conninfo::Resolve(options_.conninfo,
-                                                        options_.password));
+  ASSIGN_OR_RETURN(Conninfo conninfo,
+                   Conninfo::Resolve(options_.conninfo, options_.password));
   conninfo_ = std::make_shared<const Conninfo>(std::move(conninfo));
   ASSIGN_OR_RETURN(
       std::unique_ptr<Connection> replication,
       OpenAnySession(conninfo_, ConnectionKind::kReplication, stop_, &target_));
   ASSIGN_OR_RETURN(PublisherIdentity identity, Identify(*replication));
-  auto sessions = std::make_shared<OrdinarySessions>(conninfo_, target_,
-                                                     identity, stop_);
+  auto sessions =
+      std::make_shared<OrdinarySessions>(conninfo_, target_, identity, stop_);
   ASSIGN_OR_RETURN(std::unique_ptr<Connection> ordinary, sessions->Take());
   sessions->Give(std::move(ordinary));
   replication_ = std::move(replication);
@@ -62,9 +62,9 @@ absl::Status LibpqPublisher::NeedReplication() {
   if (replication_ != nullptr && replication_->usable()) {
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(replication_,
-                   OpenSession(conninfo_, target_,
-                               ConnectionKind::kReplication, stop_));
+  ASSIGN_OR_RETURN(
+      replication_,
+      OpenSession(conninfo_, target_, ConnectionKind::kReplication, stop_));
   return absl::OkStatus();
 }
 
@@ -94,19 +94,17 @@ absl::Status LibpqPublisher::DropSlot(const std::string& name) {
 absl::StatusOr<Publications> LibpqPublisher::ReadPublications(
     const std::vector<std::string>& publications) {
   RETURN_IF_ERROR(NeedConnected());
-  return sessions_->With(
-      [&](Connection& session) -> absl::StatusOr<Publications> {
-        constexpr char kDoing[] = "reading the publications";
-        RETURN_IF_ERROR(
-            session
-                .Query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-                       kDoing)
-                .status());
-        ASSIGN_OR_RETURN(Publications published,
-                         ReadPublished(session, publications, /*only=*/0));
-        RETURN_IF_ERROR(session.Query("COMMIT", kDoing).status());
-        return published;
-      });
+  return sessions_->With([&](Connection& session)
+                             -> absl::StatusOr<Publications> {
+    constexpr char kDoing[] = "reading the publications";
+    RETURN_IF_ERROR(
+        session.Query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", kDoing)
+            .status());
+    ASSIGN_OR_RETURN(Publications published,
+                     ReadPublished(session, publications, /*only=*/0));
+    RETURN_IF_ERROR(session.Query("COMMIT", kDoing).status());
+    return published;
+  });
 }
 
 absl::StatusOr<std::vector<std::string>> LibpqPublisher::ReadWriters(

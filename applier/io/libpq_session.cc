@@ -109,10 +109,9 @@ absl::StatusOr<std::unique_ptr<Connection>> OpenSession(
                    Connection::Open(std::move(conninfo), target, kind, stop));
   constexpr int kOldestServer = 100000;
   if (connection->server_version() < kOldestServer) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the publisher is PostgreSQL ",
-                     connection->parameter("server_version"),
-                     "; logical replication needs 10 or later"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the publisher is PostgreSQL ", connection->parameter("server_version"),
+        "; logical replication needs 10 or later"));
   }
   // First, since an idle session may have little time.
   RETURN_IF_ERROR(SetNewerSettings(*connection));
@@ -157,9 +156,9 @@ absl::StatusOr<PublisherIdentity> Identify(Connection& replication) {
   identity.system_identifier = result->Text(0, 0);
   if (!absl::SimpleAtoi(View(result->Get(0, 1)), &identity.timeline) ||
       !Lsn::Parse(result->Get(0, 2), &identity.wal_end)) {
-    return absl::DataLossError(absl::StrCat(
-        "IDENTIFY_SYSTEM: timeline '", View(result->Get(0, 1)),
-        "', position '", View(result->Get(0, 2)), "'"));
+    return absl::DataLossError(
+        absl::StrCat("IDENTIFY_SYSTEM: timeline '", View(result->Get(0, 1)),
+                     "', position '", View(result->Get(0, 2)), "'"));
   }
   if (result->IsNull(0, 3)) {
     return absl::FailedPreconditionError(
@@ -180,8 +179,7 @@ absl::Status CheckSameServer(Connection& ordinary,
   // Somebody may have taken the right to call it; then the address has to do.
   if (SqlState(result.status()) == "42501") return absl::OkStatus();
   RETURN_IF_ERROR(result.status());
-  if (result->rows() == 1 &&
-      result->Get(0, 0) == identity.system_identifier) {
+  if (result->rows() == 1 && result->Get(0, 0) == identity.system_identifier) {
     return absl::OkStatus();
   }
   return absl::UnavailableError(

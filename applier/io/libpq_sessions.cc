@@ -16,8 +16,7 @@ absl::StatusOr<std::unique_ptr<Connection>> OrdinarySessions::Open() {
   return session;
 }
 
-absl::StatusOr<std::unique_ptr<Connection>> OrdinarySessions::Take(
-    bool* kept) {
+absl::StatusOr<std::unique_ptr<Connection>> OrdinarySessions::Take(bool* kept) {
   if (stop_->requested()) return absl::CancelledError("stopped");
   const bool usable = idle_ != nullptr && idle_->usable();
   if (kept != nullptr) *kept = usable;

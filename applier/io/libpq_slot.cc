@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "applier/io/libpq_catalog.h"
 #include "applier/io/libpq_error.h"
@@ -27,9 +28,9 @@ WaitLimits CleanUpLimits() {
 }
 
 std::string CreateSql(const SlotOptions& options, int server_version) {
-  std::string sql = absl::StrCat("CREATE_REPLICATION_SLOT ",
-                                 QuoteIdentifier(options.name),
-                                 " LOGICAL pgoutput ");
+  std::string sql =
+      absl::StrCat("CREATE_REPLICATION_SLOT ", QuoteIdentifier(options.name),
+                   " LOGICAL pgoutput ");
   if (server_version >= 150000) {
     absl::StrAppend(&sql, "(SNAPSHOT 'export'",
                     options.two_phase ? ", TWO_PHASE" : "",
@@ -60,10 +61,9 @@ absl::StatusOr<std::string> DescribeWait(Connection& ordinary, int pid) {
               pid, " AND w.locktype = 'transactionid' AND NOT w.granted"),
           "looking up what the slot waits for"));
   if (result.rows() == 0) {
-    ASSIGN_OR_RETURN(
-        const Result standby,
-        ordinary.Query("SELECT pg_catalog.pg_is_in_recovery()",
-                       "looking up what the slot waits for"));
+    ASSIGN_OR_RETURN(const Result standby,
+                     ordinary.Query("SELECT pg_catalog.pg_is_in_recovery()",
+                                    "looking up what the slot waits for"));
     if (standby.rows() == 1 && standby.Get(0, 0) == "t") {
       return "the primary of this standby to log its running transactions "
              "(SELECT pg_log_standby_snapshot() there hurries it)";
@@ -72,11 +72,11 @@ absl::StatusOr<std::string> DescribeWait(Connection& ordinary, int pid) {
   }
   if (!result.IsNull(0, 1)) {
     return absl::StrCat("prepared transaction ", QuoteLiteral(result.Get(0, 1)),
-                        " (", result.Text(0, 0), ") since ",
-                        result.Text(0, 2));
+                        " (", result.Text(0, 0), ") since ", result.Text(0, 2));
   }
   std::string text = absl::StrCat("transaction ", result.Text(0, 0));
-  if (!result.IsNull(0, 3)) absl::StrAppend(&text, " of pid ", result.Text(0, 3));
+  if (!result.IsNull(0, 3))
+    absl::StrAppend(&text, " of pid ", result.Text(0, 3));
   std::string who = result.Text(0, 4);
   for (const int column : {5, 6}) {
     if (result.Get(0, column).empty()) continue;
@@ -108,10 +108,10 @@ absl::Status AwaitCreation(
 void Abandon(Connection& replication, Connection& ordinary,
              const std::string& name) {
   for (const char* function : {"pg_cancel_backend", "pg_terminate_backend"}) {
-    const absl::StatusOr<Result> asked = ordinary.Query(
-        absl::StrCat("SELECT pg_catalog.", function, "(",
-                     replication.backend_pid(), ")"),
-        kDoing, CleanUpLimits());
+    const absl::StatusOr<Result> asked =
+        ordinary.Query(absl::StrCat("SELECT pg_catalog.", function, "(",
+                                    replication.backend_pid(), ")"),
+                       kDoing, CleanUpLimits());
     if (!asked.ok()) return;
     const absl::StatusOr<Result> answer =
         replication.Finish(kDoing, CleanUpLimits());
@@ -166,12 +166,59 @@ absl::Status CheckSlotName(const std::string& name) {
   constexpr std::size_t kLongest = 63;
   bool legal = !name.empty() && name.size() <= kLongest;
   for (const char c : name) {
-    legal = legal && (absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '_');
+    legal =
+        legal && (absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '_');
   }
   if (legal) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      "\"", name, "\" cannot be a replication slot's name: up to 63 lower-case "
+      "\"", name,
+      "\" cannot be a replication slot's name: up to 63 lower-case "
       "letters, digits and underscores; see publisher.slot"));
+}
+
+absl::StatusOr<SlotState> ReadSlotState(Connection& ordinary,
+                                        const std::string& name) {
+  const int version = ordinary.server_version();
+  const bool has_reason = version >= 170000;
+  const std::string lost = absl::StrCat(
+      version >= 130000 ? "coalesce(wal_status = 'lost', false)" : "false",
+      version >= 160000 ? " OR coalesce(conflicting, false)" : "",
+      has_reason ? " OR invalidation_reason IS NOT NULL" : "");
+  ASSIGN_OR_RETURN(
+      const Result result,
+      ordinary.Query(
+          absl::StrCat(
+              "SELECT plugin, database, active, active_pid,"
+              " confirmed_flush_lsn, restart_lsn, ",
+              version >= 140000 ? "two_phase" : "false", ", ", lost, ", ",
+              has_reason ? "invalidation_reason" : "NULL::text",
+              " FROM pg_catalog.pg_replication_slots WHERE slot_name = ",
+              QuoteLiteral(name)),
+          "reading the replication slot"));
+  SlotState slot;
+  if (result.rows() == 0) return slot;
+  slot.exists = true;
+  slot.plugin = result.Text(0, 0);
+  slot.database = result.Text(0, 1);
+  slot.active = result.Get(0, 2) == "t";
+  if (!result.IsNull(0, 3) &&
+      !absl::SimpleAtoi(View(result.Get(0, 3)), &slot.active_pid)) {
+    return absl::DataLossError("the replication slot's pid is no number");
+  }
+  for (const auto& [column, lsn] :
+       {std::pair{4, &slot.confirmed_flush}, std::pair{5, &slot.restart}}) {
+    if (result.IsNull(0, column)) continue;
+    if (!Lsn::Parse(result.Get(0, column), lsn)) {
+      return absl::DataLossError("the replication slot's position is no LSN");
+    }
+  }
+  slot.two_phase = result.Get(0, 6) == "t";
+  slot.lost = result.Get(0, 7) == "t";
+  slot.lost_reason = result.Text(0, 8);
+  if (slot.lost && slot.lost_reason.empty()) {
+    slot.lost_reason = "wal_status is lost";
+  }
+  return slot;
 }
 
 absl::StatusOr<CreatedSlot> MakeSlot(

@@ -1,4 +1,4 @@
-// Making and dropping a logical replication slot.
+// Making, looking at and dropping a logical replication slot.
 //
 // Making one waits for every transaction that runs at that moment, prepared
 // ones too. If it does not come to its end here (stop, error), no slot is left:
@@ -24,6 +24,10 @@ namespace sublite {
 // a name goes into a replication command, whose grammar knows no way to write a
 // quote inside of quotes.
 absl::Status CheckSlotName(const std::string& name);
+
+// exists == false if there is no such slot.
+absl::StatusOr<SlotState> ReadSlotState(Connection& ordinary,
+                                        const std::string& name);
 
 // Neither session may be in a transaction: the slot would wait for it.
 absl::StatusOr<CreatedSlot> MakeSlot(

@@ -37,9 +37,9 @@ struct Shared {
 
 void RaiseTo(std::uint64_t value, std::atomic<std::uint64_t>* target) {
   std::uint64_t seen = target->load(std::memory_order_relaxed);
-  while (seen < value && !target->compare_exchange_weak(
-                             seen, value, std::memory_order_release,
-                             std::memory_order_relaxed)) {
+  while (seen < value &&
+         !target->compare_exchange_weak(seen, value, std::memory_order_release,
+                                        std::memory_order_relaxed)) {
   }
 }
 
@@ -84,15 +84,15 @@ class Receiver {
   const std::shared_ptr<SilentEndings> endings_;
 
   std::vector<Frame> batch_;
-  Lsn received_;          // the last position that the server spoke of
-  SteadyTime heard_;      // when it last sent anything
+  Lsn received_;      // the last position that the server spoke of
+  SteadyTime heard_;  // when it last sent anything
   SteadyTime status_sent_;
   bool status_due_ = true;  // the first tells the server where we are
-  bool asked_ = false;    // in this silence, for an answer
-  bool full_ = false;     // the queue: nothing is read
-  bool unsent_ = false;   // libpq holds bytes that the socket did not take
-  bool hung_up_ = false;  // seen while not reading
-  absl::Status lost_;     // why the connection is lost; frames may be left
+  bool asked_ = false;      // in this silence, for an answer
+  bool full_ = false;       // the queue: nothing is read
+  bool unsent_ = false;     // libpq holds bytes that the socket did not take
+  bool hung_up_ = false;    // seen while not reading
+  absl::Status lost_;       // why the connection is lost; frames may be left
 };
 
 void Receiver::Run() {
@@ -163,9 +163,10 @@ absl::Status Receiver::ServerEnded() {
       (status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE)) {
     return connection_->ErrorOf(result.get(), kDoing);
   }
-  return ConnectionLost("the publisher ended the stream, as it does when it "
-                        "shuts down",
-                        kDoing);
+  return ConnectionLost(
+      "the publisher ended the stream, as it does when it "
+      "shuts down",
+      kDoing);
 }
 
 void Receiver::Lose(absl::Status status) {
@@ -177,10 +178,10 @@ void Receiver::KeepTime() {
   const absl::Duration silence = absl::FromChrono(now - heard_);
   if (!full_ && silence >= timing_.silence_max) {
     endings_->fetch_add(1, std::memory_order_relaxed);
-    Lose(ConnectionLost(
-        absl::StrCat("nothing was heard from the publisher for ",
-                     absl::FormatDuration(timing_.silence_max)),
-        kDoing));
+    Lose(
+        ConnectionLost(absl::StrCat("nothing was heard from the publisher for ",
+                                    absl::FormatDuration(timing_.silence_max)),
+                       kDoing));
     return;
   }
   const bool ask = !full_ && !asked_ && silence >= timing_.silence_max / 2;
@@ -223,13 +224,13 @@ void Receiver::SendStatus(bool reply_requested) {
 void Receiver::Wait() {
   SteadyTime until = SteadyAfter(status_sent_, timing_.status_interval);
   if (!full_) {
-    until = std::min(
-        until, SteadyAfter(heard_, asked_ ? timing_.silence_max
-                                          : timing_.silence_max / 2));
+    until =
+        std::min(until, SteadyAfter(heard_, asked_ ? timing_.silence_max
+                                                   : timing_.silence_max / 2));
   }
   const bool watch = lost_.ok() && !hung_up_;
-  const short events = static_cast<short>((full_ ? 0 : POLLIN) |
-                                          (unsent_ ? POLLOUT : 0));
+  const short events =
+      static_cast<short>((full_ ? 0 : POLLIN) | (unsent_ ? POLLOUT : 0));
   pollfd fds[2] = {{watch ? PQsocket(conn_) : -1, events, 0},
                    {shared_->wake.fd(), POLLIN, 0}};
   // With frames left over from a lost connection only the consumer matters.
@@ -281,8 +282,7 @@ void Receiver::SayGoodbye() {
     }
     if (!copying && PQisBusy(conn_) == 0) return;
     const short events = left > 0 ? POLLIN | POLLOUT : POLLIN;
-    if (WaitFor(PQsocket(conn_), events, deadline, nullptr) !=
-            Waited::kReady ||
+    if (WaitFor(PQsocket(conn_), events, deadline, nullptr) != Waited::kReady ||
         PQconsumeInput(conn_) != 1) {
       return;
     }
@@ -377,11 +377,11 @@ Timing TimingFor(const StreamLimits& limits, absl::Duration sender_timeout,
 }  // namespace
 
 std::string StartReplicationSql(const StreamOptions& options) {
-  std::string sql = absl::StrCat(
-      "START_REPLICATION SLOT ", QuoteIdentifier(options.slot), " LOGICAL ",
-      options.start.ToString(), " (proto_version '", options.protocol_version,
-      "', publication_names ",
-      QuoteLiteral(QuoteIdentifierList(options.publications)));
+  std::string sql =
+      absl::StrCat("START_REPLICATION SLOT ", QuoteIdentifier(options.slot),
+                   " LOGICAL ", options.start.ToString(), " (proto_version '",
+                   options.protocol_version, "', publication_names ",
+                   QuoteLiteral(QuoteIdentifierList(options.publications)));
   // What is off is the server's default, and left out: older servers do not
   // know the words.
   if (options.streaming == Streaming::kOn) {
@@ -402,14 +402,13 @@ absl::StatusOr<std::unique_ptr<ReplicationStream>> StartStream(
   RETURN_IF_ERROR(CheckSlotName(options.slot));
   ASSIGN_OR_RETURN(const absl::Duration sender_timeout,
                    ReadSenderTimeout(*replication));
-  ASSIGN_OR_RETURN(const Result result,
-                   replication->Query(StartReplicationSql(options),
-                                      "starting replication"));
+  ASSIGN_OR_RETURN(
+      const Result result,
+      replication->Query(StartReplicationSql(options), "starting replication"));
   if (!result.IsCopyBoth()) {
     return absl::DataLossError("START_REPLICATION did not begin to stream");
   }
-  const Timing timing =
-      TimingFor(limits, sender_timeout, endings->load());
+  const Timing timing = TimingFor(limits, sender_timeout, endings->load());
   auto stream = std::make_unique<LibpqStream>(
       std::move(replication), options.start, timing, limits.queue_bytes_max,
       std::move(endings));

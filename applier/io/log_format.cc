@@ -1,14 +1,41 @@
 #include "applier/io/log_format.h"
 
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "applier/io/json_line.h"
 
 namespace sublite {
 namespace {
 
-std::string TimeText(absl::Time time) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", time, absl::UTCTimeZone());
+// The values of syslog: debug 7, info 6, warning 4, error 3.
+int Priority(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug:
+      return 7;
+    case LogLevel::kInfo:
+      return 6;
+    case LogLevel::kWarn:
+      return 4;
+    case LogLevel::kError:
+      break;
+  }
+  return 3;
+}
+
+const char* LevelName(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug:
+      return "debug";
+    case LogLevel::kInfo:
+      return "info";
+    case LogLevel::kWarn:
+      return "warn";
+    case LogLevel::kError:
+      break;
+  }
+  return "error";
 }
 
 bool IsControl(char c) {
@@ -49,42 +76,43 @@ void AppendValue(std::string_view value, std::string* out) {
 
 }  // namespace
 
-const char* LogLevelName(LogLevel level) {
-  switch (level) {
-    case LogLevel::kDebug:
-      return "debug";
-    case LogLevel::kInfo:
-      return "info";
-    case LogLevel::kWarn:
-      return "warn";
-    case LogLevel::kError:
-      return "error";
-  }
-  return "error";
-}
-
-std::string FormatLogText(absl::Time time, LogLevel level,
-                          std::string_view message,
-                          std::initializer_list<LogField> fields) {
-  std::string line =
-      absl::StrFormat("%s %-5s ", TimeText(time), LogLevelName(level));
+std::string FormatLogText(std::string_view time, LogLevel level,
+                          std::string_view message, LogFields fields) {
+  std::string line(time);
+  absl::StrAppendFormat(&line, " %-5s ", LevelName(level));
   AppendEscaped(message, false, &line);
   for (const LogField& field : fields) {
-    absl::StrAppend(&line, " ", std::string(field.name), "=");
+    line.append(" ").append(field.name).append("=");
     AppendValue(field.value, &line);
   }
   return line;
 }
 
-std::string FormatLogJson(absl::Time time, LogLevel level,
-                          std::string_view message,
-                          std::initializer_list<LogField> fields) {
-  JsonObject line;
-  line.AddText("time", TimeText(time));
-  line.AddText("level", LogLevelName(level));
-  line.AddText("message", message);
-  for (const LogField& field : fields) line.AddText(field.name, field.value);
-  return line.ToLine();
+std::string FormatLogJson(std::string_view time, LogLevel level,
+                          std::string_view message, LogFields fields) {
+  nlohmann::ordered_json line = {
+      {"time", time}, {"level", LevelName(level)}, {"message", message}};
+  for (const LogField& field : fields) {
+    line[std::string(field.name)] = field.value;
+  }
+  return line.dump(-1, ' ', false,
+                   nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::vector<std::string> FormatLogJournal(LogLevel level,
+                                          std::string_view message,
+                                          LogFields fields) {
+  std::vector<std::string> entry = {
+      absl::StrCat("MESSAGE=", std::string(message)),
+      absl::StrCat("PRIORITY=", Priority(level)),
+      "SYSLOG_IDENTIFIER=sublite",
+  };
+  for (const LogField& field : fields) {
+    entry.push_back(absl::StrCat("SUBLITE_",
+                                 absl::AsciiStrToUpper(std::string(field.name)),
+                                 "=", field.value));
+  }
+  return entry;
 }
 
 }  // namespace sublite

@@ -1,5 +1,6 @@
 // Name lookup that can be left. getaddrinfo() blocks for as long as the
-// resolver likes, so it runs in a thread of its own that nobody has to wait for.
+// resolver likes, so it runs in a thread of its own that nobody has to wait
+// for.
 //
 // Errors: Unavailable if the name cannot be looked up now (also for a name that
 // does not exist: an edge device may only be offline), Cancelled on stop.

@@ -14,8 +14,8 @@ namespace sublite {
 
 struct SessionSetting {
   std::string_view name;
-  std::string_view value;    // as the option says it; no spaces
-  std::string_view reads;    // as current_setting() gives it back
+  std::string_view value;  // as the option says it; no spaces
+  std::string_view reads;  // as current_setting() gives it back
 };
 
 inline constexpr SessionSetting kSessionSettings[] = {

@@ -10,10 +10,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "applier/io/log_format.h"
 #include "applier/io/log_setup.h"
 #include "applier/io/notify.h"
@@ -22,40 +27,55 @@
 namespace sublite::testing {
 namespace {
 
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
+constexpr char kStamp[] = "2024-02-29T12:00:00.123Z";
 const absl::Time kTime = absl::FromUnixMillis(1709208000123);
 
 TEST(LogFormatTest, Text) {
-  EXPECT_EQ(FormatLogText(kTime, LogLevel::kInfo, "table copied",
+  EXPECT_EQ(FormatLogText(kStamp, LogLevel::kInfo, "table copied",
                           {{"table", "public.item"}, {"rows", "3"}}),
             "2024-02-29T12:00:00.123Z info  table copied table=public.item "
             "rows=3");
-  EXPECT_EQ(FormatLogText(kTime, LogLevel::kError, "x", {{"a", "b \"c\""}}),
+  EXPECT_EQ(FormatLogText(kStamp, LogLevel::kError, "x", {{"a", "b \"c\""}}),
             "2024-02-29T12:00:00.123Z error x a=\"b \\\"c\\\"\"");
-  EXPECT_THAT(FormatLogText(kTime, LogLevel::kWarn, "x", {{"a", ""}}),
+  EXPECT_THAT(FormatLogText(kStamp, LogLevel::kWarn, "x", {{"a", ""}}),
               HasSubstr("a=\"\""));
 }
 
 TEST(LogFormatTest, NamesCannotForgeLines) {
-  const std::string text =
-      FormatLogText(kTime, LogLevel::kInfo, "a\nb", {{"table", "x\ny\x1b[2J"}});
+  const std::string text = FormatLogText(kStamp, LogLevel::kInfo, "a\nb",
+                                         {{"table", "x\ny\x1b[2J"}});
   EXPECT_THAT(text, Not(HasSubstr("\n")));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   EXPECT_THAT(
-      FormatLogJson(kTime, LogLevel::kInfo, "a\nb", {{"table", "x\ny"}}),
+      FormatLogJson(kStamp, LogLevel::kInfo, "a\nb", {{"table", "x\ny"}}),
       Not(HasSubstr("\n")));
 }
 
 TEST(LogFormatTest, Json) {
-  EXPECT_EQ(FormatLogJson(kTime, LogLevel::kWarn, "a \"b\"", {{"lsn", "0/1"}}),
+  EXPECT_EQ(FormatLogJson(kStamp, LogLevel::kWarn, "a \"b\"", {{"lsn", "0/1"}}),
             R"({"time":"2024-02-29T12:00:00.123Z","level":"warn",)"
             R"("message":"a \"b\"","lsn":"0/1"})");
   // Bytes that are not UTF-8 make no exception and no bad JSON.
-  EXPECT_THAT(FormatLogJson(kTime, LogLevel::kInfo, "\xff", {}),
+  EXPECT_THAT(FormatLogJson(kStamp, LogLevel::kInfo, "\xff", {}),
               HasSubstr("\xef\xbf\xbd"));
+}
+
+TEST(LogFormatTest, Journal) {
+  EXPECT_THAT(FormatLogJournal(LogLevel::kWarn, "table\ncopied",
+                               {{"table", "public.item"}, {"rows", ""}}),
+              ElementsAre("MESSAGE=table\ncopied", "PRIORITY=4",
+                          "SYSLOG_IDENTIFIER=sublite",
+                          "SUBLITE_TABLE=public.item", "SUBLITE_ROWS="));
+  EXPECT_THAT(FormatLogJournal(LogLevel::kError, "x", {}),
+              Contains("PRIORITY=3"));
 }
 
 TEST(RepeatGuardTest, CountsAndSummarises) {
@@ -106,6 +126,81 @@ TEST(LogSetupTest, LevelsFormatsAndRepeats) {
     ++lines;
   }
   EXPECT_EQ(lines, RepeatGuard::kLinesPerWindow);
+}
+
+// Standard error while `log` runs, line by line.
+template <typename Function>
+std::vector<std::string> LinesOf(const Function& log) {
+  ::testing::internal::CaptureStderr();
+  log();
+  SetLogSink(nullptr);
+  return absl::StrSplit(::testing::internal::GetCapturedStderr(), '\n',
+                        absl::SkipEmpty());
+}
+
+TEST(LogSetupTest, TextLinesBeginWithTheTimeInUtc) {
+  setenv("TZ", "Asia/Tokyo", 1);
+  tzset();
+  const absl::Time before = absl::Now() - absl::Milliseconds(1);
+  const std::vector<std::string> lines = LinesOf([] {
+    SetUpLog(LogFormat::kText, LogLevel::kInfo);
+    LogInfo("{} %v", {{"a", "{}"}});
+  });
+  unsetenv("TZ");
+  tzset();
+  ASSERT_THAT(lines, ElementsAre(EndsWith("Z info  {} %v a={}")));
+  const std::string stamp = lines[0].substr(0, sizeof kStamp - 1);
+  absl::Time time;
+  ASSERT_TRUE(absl::ParseTime("%Y-%m-%dT%H:%M:%E3SZ", stamp, &time, nullptr))
+      << stamp;
+  EXPECT_GE(time, before);
+  EXPECT_LE(time, absl::Now());
+}
+
+TEST(LogSetupTest, JsonLinesCarryTimeAndFields) {
+  const std::vector<std::string> lines = LinesOf([] {
+    SetUpLog(LogFormat::kJson, LogLevel::kInfo);
+    LogError("x", {{"lsn", "0/1"}});
+    LogWarn("y");
+  });
+  ASSERT_THAT(lines, SizeIs(2));
+  EXPECT_THAT(lines[0], StartsWith("{\"time\":\"20"));
+  EXPECT_THAT(lines[0], EndsWith("Z\",\"level\":\"error\",\"message\":"
+                                 "\"x\",\"lsn\":\"0/1\"}"));
+  EXPECT_THAT(lines[1], EndsWith("\"message\":\"y\"}"));
+}
+
+TEST(LogSetupTest, DebugLinesMayRepeat) {
+  EXPECT_THAT(LinesOf([] {
+                SetUpLog(LogFormat::kText, LogLevel::kDebug);
+                for (int i = 0; i < 20; ++i) LogDebug("again");
+              }),
+              SizeIs(20));
+}
+
+TEST(LogSetupTest, ThreadsKeepTheirFields) {
+  constexpr int kThreads = 4;
+  constexpr int kLines = 500;
+  const std::vector<std::string> lines = LinesOf([] {
+    SetUpLog(LogFormat::kText, LogLevel::kInfo);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([t] {
+        for (int i = 0; i < kLines; ++i) {
+          LogInfo(absl::StrCat("m", t, "-", i),
+                  {{"f", absl::StrCat("m", t, "-", i)}});
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  });
+  ASSERT_THAT(lines, SizeIs(kThreads * kLines));
+  for (const std::string& line : lines) {
+    const std::vector<std::string> words =
+        absl::StrSplit(line, ' ', absl::SkipEmpty());
+    ASSERT_THAT(words, SizeIs(4)) << line;
+    EXPECT_EQ(absl::StrCat("f=", words[2]), words[3]);
+  }
 }
 
 TEST(LogSetupTest, JournalThatIsNotThereLosesNothing) {

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "tests/cli/replica_fixture.h"
 
@@ -15,8 +17,11 @@ namespace sublite::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 class StatusCommandTest : public ReplicaFixture {
  protected:
@@ -29,13 +34,15 @@ class StatusCommandTest : public ReplicaFixture {
     return StatusText(path_, *status, Now());
   }
 
-  nlohmann::json ShowJson() {
+  std::string ShowJsonText() {
     auto file = OpenReplicaForReading(path_);
     EXPECT_OK(file);
     auto status = ReadReplicaStatus(file->get());
     EXPECT_OK(status);
-    return nlohmann::json::parse(StatusJson(path_, *status, Now()));
+    return StatusJson(path_, *status, Now());
   }
+
+  nlohmann::json ShowJson() { return nlohmann::json::parse(ShowJsonText()); }
 
   static absl::Time Now() {
     absl::Time now;
@@ -125,6 +132,26 @@ TEST_F(StatusCommandTest, Json) {
   EXPECT_TRUE(json["tables"][0]["error"].is_null());
   EXPECT_EQ(json["tables"][1]["sqlite_table"], "sales.orders");
   EXPECT_EQ(json["tables"][1]["error"], "too \"big\"");
+}
+
+TEST_F(StatusCommandTest, JsonIsIndentedInAFixedOrderAndUtf8) {
+  Make(16);
+  AddTable(1, "public", "item", "failed", "bad \xff byte");
+  const std::string text = ShowJsonText();
+  EXPECT_THAT(text, StartsWith("{\n  \"database\": \""));
+  EXPECT_THAT(text, EndsWith("      \"error\": \"bad \xef\xbf\xbd byte\"\n"
+                             "    }\n  ]\n}\n"));
+  std::vector<std::string> keys;
+  const auto json = nlohmann::ordered_json::parse(text);
+  for (const auto& item : json.items()) keys.push_back(item.key());
+  EXPECT_THAT(
+      keys,
+      ElementsAre("database", "state", "consistent", "applied_lsn",
+                  "applied_commit_time", "applied_age_seconds", "contact_at",
+                  "contact_age_seconds", "publications", "slot",
+                  "system_identifier", "server_version", "prepared",
+                  "last_error", "last_error_at", "sublite_version", "activity",
+                  "missing_rows", "replaced_rows", "requests", "tables"));
 }
 
 TEST_F(StatusCommandTest, WorksBesideAnOpenWriteTransaction) {

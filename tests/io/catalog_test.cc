@@ -56,9 +56,8 @@ class CatalogTest : public PublisherTest {
   static std::vector<std::string> Indexes(const PublishedTable& table) {
     std::vector<std::string> all;
     for (const PublishedIndex& index : table.indexes) {
-      all.push_back(
-          absl::StrCat(index.name, "(", absl::StrJoin(index.columns, ","),
-                       ")"));
+      all.push_back(absl::StrCat(index.name, "(",
+                                 absl::StrJoin(index.columns, ","), ")"));
     }
     return all;
   }
@@ -205,8 +204,8 @@ TEST_F(CatalogTest, OddNames) {
       " \"\xc3\xa9\" int); CREATE TABLE \"select\" (\"from\" int);"
       "CREATE PUBLICATION \"Pub,\"\"two'\" FOR ALL TABLES");
   const Publications read = Read({"Pub,\"two'"});
-  EXPECT_THAT(Names(read), ElementsAre("public.select",
-                                       "we.ird.x\"; DROP TABLE y; --"));
+  EXPECT_THAT(Names(read),
+              ElementsAre("public.select", "we.ird.x\"; DROP TABLE y; --"));
   EXPECT_THAT(Columns(read.tables[1]),
               ElementsAre("a\") ; --", "'", "\\", "\xc3\xa9"));
   EXPECT_THAT(read.tables[1].primary_key, ElementsAre("a\") ; --"));
@@ -307,8 +306,7 @@ TEST_F(CatalogTest, PartitionsByRootAndByLeaf) {
   EXPECT_THAT(root.primary_key, ElementsAre("id", "k"));
   EXPECT_THAT(Indexes(root), ElementsAre("ev_k(k)"));
   EXPECT_EQ(root.estimated_rows, 31);
-  EXPECT_THAT(Names(Read({"leaf"})),
-              ElementsAre("public.ev_a", "public.ev_b"));
+  EXPECT_THAT(Names(Read({"leaf"})), ElementsAre("public.ev_a", "public.ev_b"));
   EXPECT_EQ(Table("public.ev_a", {"leaf"}).relkind, 'r');
   // Whatever else lists a partition, the root stands for it.
   EXPECT_THAT(Names(Read({"root", "leaf"})), ElementsAre("public.ev"));
@@ -327,11 +325,11 @@ TEST_F(CatalogTest, ManyTables) {
       Measure([&] { read = publisher_->ReadPublications({"pub"}); });
   ASSERT_OK(read);
   EXPECT_EQ(read->tables.size(), 300u);
-  EXPECT_TRUE(std::is_sorted(
-      read->tables.begin(), read->tables.end(),
-      [](const PublishedTable& a, const PublishedTable& b) {
-        return a.pg_table < b.pg_table;
-      }));
+  EXPECT_TRUE(
+      std::is_sorted(read->tables.begin(), read->tables.end(),
+                     [](const PublishedTable& a, const PublishedTable& b) {
+                       return a.pg_table < b.pg_table;
+                     }));
   EXPECT_LT(took, absl::Seconds(5));
 }
 
@@ -359,8 +357,8 @@ TEST_F(CatalogTest, WritersHoldLocks) {
   ASSERT_OK_AND_ASSIGN(auto reader, server().Connect(database_));
   ASSERT_OK(reader->Exec("BEGIN; SELECT * FROM t FOR UPDATE"));
   ASSERT_OK_AND_ASSIGN(auto indexer, server().Connect(database_));
-  ASSERT_OK(indexer->Exec(
-      "BEGIN; LOCK TABLE t IN SHARE UPDATE EXCLUSIVE MODE"));
+  ASSERT_OK(
+      indexer->Exec("BEGIN; LOCK TABLE t IN SHARE UPDATE EXCLUSIVE MODE"));
   EXPECT_THAT(publisher_->ReadWriters(oid), IsOkAndHolds(IsEmpty()));
 
   ASSERT_OK_AND_ASSIGN(auto writer, server().Connect(database_));

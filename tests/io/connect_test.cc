@@ -26,12 +26,14 @@ class ConnectTest : public PublisherTest {
   }
   // A role with a password that is asked for over TCP.
   void MakeGuarded(const std::string& role, const std::string& password) {
-    Sql("CREATE ROLE " + role + " LOGIN REPLICATION IN ROLE guarded PASSWORD '" +
-        password + "'");
+    Sql("CREATE ROLE " + role +
+        " LOGIN REPLICATION IN ROLE guarded PASSWORD '" + password + "'");
   }
   void TearDown() override {
     for (const char* role : {"al", "plain", "hostile"}) {
-      session_->Exec(absl::StrCat("DROP OWNED BY ", role)).status().IgnoreError();
+      session_->Exec(absl::StrCat("DROP OWNED BY ", role))
+          .status()
+          .IgnoreError();
       session_->Exec(absl::StrCat("DROP ROLE ", role)).status().IgnoreError();
     }
     PublisherTest::TearDown();
@@ -102,10 +104,10 @@ TEST_F(ConnectTest, ServerDefaultsDoNotReachTheValues) {
     ASSERT_OK(stream->Receive(absl::Milliseconds(100), &frames));
     for (const Frame& frame : frames) all.append(frame.bytes());
   }
-  EXPECT_THAT(all, AllOf(HasSubstr("2024-02-29 12:00:00+00"),
-                         HasSubstr("P1DT2H"), HasSubstr("\\x00ff"),
-                         HasSubstr("0.7999999999999999"),
-                         HasSubstr("$1,234.50"), HasSubstr("\xc3\xa9\\")));
+  EXPECT_THAT(all,
+              AllOf(HasSubstr("2024-02-29 12:00:00+00"), HasSubstr("P1DT2H"),
+                    HasSubstr("\\x00ff"), HasSubstr("0.7999999999999999"),
+                    HasSubstr("$1,234.50"), HasSubstr("\xc3\xa9\\")));
   stream.reset();
   EXPECT_OK(publisher->DropSlot("hostile_slot"));
 }
@@ -114,9 +116,10 @@ TEST_F(ConnectTest, DatabaseOfAnotherEncoding) {
   Sql("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
   ASSERT_OK_AND_ASSIGN(auto session, server().Connect("latin"));
   ASSERT_OK(session->Exec("SET client_encoding = 'UTF8'"));
-  ASSERT_OK(session->Exec("CREATE TABLE \"\xc3\xa9\" (v text);"
-                          "INSERT INTO \"\xc3\xa9\" VALUES ('\xc3\xbc');"
-                          "CREATE PUBLICATION pub FOR ALL TABLES"));
+  ASSERT_OK(
+      session->Exec("CREATE TABLE \"\xc3\xa9\" (v text);"
+                    "INSERT INTO \"\xc3\xa9\" VALUES ('\xc3\xbc');"
+                    "CREATE PUBLICATION pub FOR ALL TABLES"));
   auto publisher = Connected(server().Conninfo("latin"));
   EXPECT_THAT(ReadRows(*publisher, "\xc3\xa9"),
               IsOkAndHolds(ElementsAre("\xc3\xbc")));
@@ -177,8 +180,9 @@ TEST_F(ConnectTest, WhatOnlyAPersonCanMend) {
               StatusIs(kPerson, HasSubstr("nobody_here")));
   EXPECT_THAT(MakePublisher(server().Conninfo("nowhere"))->Connect(),
               StatusIs(kPerson, HasSubstr("dbname")));
-  EXPECT_THAT(MakePublisher(Tcp("user=postgres sslmode=verify-full"))->Connect(),
-              StatusIs(kPerson, HasSubstr("sslmode")));
+  EXPECT_THAT(
+      MakePublisher(Tcp("user=postgres sslmode=verify-full"))->Connect(),
+      StatusIs(kPerson, HasSubstr("sslmode")));
   EXPECT_THAT(
       MakePublisher(Tcp("user=postgres options='-c nonsense=1'"))->Connect(),
       StatusIs(kPerson, HasSubstr("options in publisher.conninfo")));
@@ -207,22 +211,21 @@ TEST_F(ConnectTest, HostsAreTriedInTurn) {
                                  silent.port(), " connect_timeout=2"))
           ->Connect(),
       StatusIs(kRetry, AllOf(HasSubstr("refused"), HasSubstr("no answer"))));
-  EXPECT_THAT(
-      MakePublisher(Tcp("user=postgres target_session_attrs=standby"))
-          ->Connect(),
-      StatusIs(kRetry, HasSubstr("standby")));
-  EXPECT_OK(MakePublisher(absl::StrCat("host=127.0.0.1,localhost port=",
-                                       server().port(),
-                                       " target_session_attrs=prefer-standby"
-                                       " user=postgres dbname=",
-                                       database_))
+  EXPECT_THAT(MakePublisher(Tcp("user=postgres target_session_attrs=standby"))
+                  ->Connect(),
+              StatusIs(kRetry, HasSubstr("standby")));
+  EXPECT_OK(MakePublisher(
+                absl::StrCat("host=127.0.0.1,localhost port=", server().port(),
+                             " target_session_attrs=prefer-standby"
+                             " user=postgres dbname=",
+                             database_))
                 ->Connect());
 }
 
 TEST_F(ConnectTest, StopEndsAWaitForAnAnswer) {
   const Proxy silent(0);
-  auto publisher = MakePublisher(absl::StrCat("host=127.0.0.1 port=",
-                                              silent.port(), " user=x"));
+  auto publisher = MakePublisher(
+      absl::StrCat("host=127.0.0.1 port=", silent.port(), " user=x"));
   const StopLater later(&stop_, absl::Milliseconds(300));
   absl::Status status;
   EXPECT_LT(Measure([&] { status = publisher->Connect().status(); }),
@@ -232,17 +235,15 @@ TEST_F(ConnectTest, StopEndsAWaitForAnAnswer) {
 
 TEST_F(ConnectTest, StopEndsAQuery) {
   Proxy proxy(server().port());
-  auto publisher = Connected(absl::StrCat(
-      "host=127.0.0.1 port=", proxy.port(), " user=postgres dbname=",
-      database_));
+  auto publisher = Connected(absl::StrCat("host=127.0.0.1 port=", proxy.port(),
+                                          " user=postgres dbname=", database_));
   proxy.SetPaused(true);
   const StopLater later(&stop_, absl::Milliseconds(300));
   absl::Status status;
   EXPECT_LT(Measure([&] { status = publisher->ReadSlot("x").status(); }),
             kStopBound);
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kCancelled));
-  EXPECT_THAT(publisher->ReadSlot("x"),
-              StatusIs(absl::StatusCode::kCancelled));
+  EXPECT_THAT(publisher->ReadSlot("x"), StatusIs(absl::StatusCode::kCancelled));
   proxy.SetPaused(false);
 }
 

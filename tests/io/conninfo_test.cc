@@ -71,8 +71,8 @@ TEST_F(ConninfoTest, SslModeIsVerifyFullOnlyWhereSomethingIsRemote) {
     EXPECT_FALSE(Resolved(local).sslmode_is_default()) << local;
   }
   for (const char* remote :
-       {"host=db.example.com", "host=10.0.0.1", "host=128.0.0.1", "host=fe80::1",
-        "hostaddr=10.0.0.1", "host=localhost hostaddr=10.0.0.1",
+       {"host=db.example.com", "host=10.0.0.1", "host=128.0.0.1",
+        "host=fe80::1", "hostaddr=10.0.0.1", "host=localhost hostaddr=10.0.0.1",
         "host=localhost,db.example.com", "host=localhost.example.com",
         "postgresql://db.example.com/db", "host=127.1",
         "host=::ffff:10.0.0.1"}) {
@@ -117,10 +117,10 @@ TEST_F(ConninfoTest, ServiceFileCounts) {
   EXPECT_EQ(Parameters("service=loose")["gssencmode"], "prefer");
   setenv("PGSERVICE", "loose", 1);
   EXPECT_EQ(SslMode(""), "prefer");
-  EXPECT_THAT(Conninfo::Resolve(Secret("service=none password=hunter2x"),
-                                Secret()),
-              StatusIs(kPerson, AllOf(HasSubstr("\"none\" not found"),
-                                      Not(HasSubstr("hunter2x")))));
+  EXPECT_THAT(
+      Conninfo::Resolve(Secret("service=none password=hunter2x"), Secret()),
+      StatusIs(kPerson, AllOf(HasSubstr("\"none\" not found"),
+                              Not(HasSubstr("hunter2x")))));
 }
 
 TEST_F(ConninfoTest, SystemServiceFileCounts) {
@@ -164,19 +164,19 @@ TEST_F(ConninfoTest, KindIsNotLeftToTheString) {
 TEST_F(ConninfoTest, SessionSettingsFollowTheUsersOptions) {
   const std::string options =
       Parameters("options='-c datestyle=German -c work_mem=5MB'")["options"];
-  EXPECT_THAT(options,
-              AllOf(StartsWith("-c datestyle=German -c work_mem=5MB -c "),
-                    HasSubstr("-c DateStyle=ISO,YMD"),
-                    HasSubstr("-c TimeZone=UTC"),
-                    HasSubstr("-c search_path= ")));
+  EXPECT_THAT(
+      options,
+      AllOf(StartsWith("-c datestyle=German -c work_mem=5MB -c "),
+            HasSubstr("-c DateStyle=ISO,YMD"), HasSubstr("-c TimeZone=UTC"),
+            HasSubstr("-c search_path= ")));
 }
 
 TEST_F(ConninfoTest, PasswordOfTheCallerWins) {
   const Conninfo conninfo = Resolved("password=first1", "second2");
-  EXPECT_EQ(conninfo
-                .Parameters(conninfo.targets()[0], ConnectionKind::kOrdinary)
-                .at("password"),
-            "second2");
+  EXPECT_EQ(
+      conninfo.Parameters(conninfo.targets()[0], ConnectionKind::kOrdinary)
+          .at("password"),
+      "second2");
   setenv("PGPASSWORD", "third3", 1);
   EXPECT_EQ(Parameters("")["password"], "third3");
 }
@@ -194,8 +194,7 @@ TEST_F(ConninfoTest, TargetsPairHostsWithAddressesAndPorts) {
   EXPECT_THAT(describe("port=77"), ElementsAre("||77|any"));
   EXPECT_THAT(describe("host=a,b port=1,2"),
               ElementsAre("a||1|any", "b||2|any"));
-  EXPECT_THAT(describe("host=a,b port=5"),
-              ElementsAre("a||5|any", "b||5|any"));
+  EXPECT_THAT(describe("host=a,b port=5"), ElementsAre("a||5|any", "b||5|any"));
   EXPECT_THAT(describe("host=a,b hostaddr=10.0.0.1,10.0.0.2 port=5"),
               ElementsAre("a|10.0.0.1|5|any", "b|10.0.0.2|5|any"));
   EXPECT_THAT(
@@ -246,8 +245,8 @@ TEST_F(ConninfoTest, ErrorsShowNoPieceOfThePassword) {
         "postgresql://u:hunter2x[secret3y@[h/d",
         "postgresql://u@h/d?password=hunter2x&secret3y",
         "postgresql://u@h/d?passwor=hunter2xsecret3y",
-        "postgresql://u@h/d?password=hunter2x=secret3y",
-        "hunter2x secret3y", "password=hunter2x host=a,b port=1,2,3"}) {
+        "postgresql://u@h/d?password=hunter2x=secret3y", "hunter2x secret3y",
+        "password=hunter2x host=a,b port=1,2,3"}) {
     const absl::StatusOr<Conninfo> conninfo =
         Conninfo::Resolve(Secret(text), Secret());
     EXPECT_THAT(conninfo, StatusIs(kPerson)) << text;

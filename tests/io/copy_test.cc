@@ -33,7 +33,8 @@ TEST_F(CopyTest, RowsAndDescription) {
   auto publisher = Connected();
   EXPECT_THAT(ReadRows(*publisher, "t"),
               IsOkAndHolds(ElementsAre("1\ta\\tb\\n\\\\", "2\t\\N", "3\t")));
-  ASSERT_OK_AND_ASSIGN(auto reader, publisher->ReadTable("public", "t", {"pub"}));
+  ASSERT_OK_AND_ASSIGN(auto reader,
+                       publisher->ReadTable("public", "t", {"pub"}));
   EXPECT_EQ(reader->table().FullName(), "public.t");
   EXPECT_THAT(reader->table().primary_key, ElementsAre("id"));
   EXPECT_EQ(reader->types().count(25), 1u);
@@ -48,7 +49,8 @@ TEST_F(CopyTest, SnapshotAndPosition) {
   Sql("INSERT INTO t VALUES (2)");
   const std::string before = Scalar("SELECT pg_current_wal_insert_lsn()");
   auto publisher = Connected();
-  ASSERT_OK_AND_ASSIGN(auto reader, publisher->ReadTable("public", "t", {"pub"}));
+  ASSERT_OK_AND_ASSIGN(auto reader,
+                       publisher->ReadTable("public", "t", {"pub"}));
   ASSERT_OK(open->Exec("COMMIT"));
   Sql("INSERT INTO t VALUES (3)");
   EXPECT_THAT(reader->snapshot().in_progress(),
@@ -65,7 +67,8 @@ TEST_F(CopyTest, SnapshotAndPosition) {
 
 // Several at once, and questions meanwhile; the sessions do not pile up.
 TEST_F(CopyTest, ReadersDoNotDisturbEachOther) {
-  Sql("CREATE TABLE t (id int); INSERT INTO t SELECT generate_series(1, 100000);"
+  Sql("CREATE TABLE t (id int); INSERT INTO t SELECT generate_series(1, "
+      "100000);"
       "CREATE PUBLICATION pub FOR TABLE t");
   auto publisher = Connected();
   ASSERT_OK_AND_ASSIGN(auto one, publisher->ReadTable("public", "t", {"pub"}));
@@ -106,7 +109,8 @@ TEST_F(CopyTest, NoColumns) {
       "INSERT INTO nothing DEFAULT VALUES;"
       "CREATE PUBLICATION pub FOR TABLE nothing");
   auto publisher = Connected();
-  EXPECT_THAT(ReadRows(*publisher, "nothing"), IsOkAndHolds(ElementsAre("", "")));
+  EXPECT_THAT(ReadRows(*publisher, "nothing"),
+              IsOkAndHolds(ElementsAre("", "")));
 }
 
 TEST_F(CopyTest, InheritedRowsAreNotTheParents) {
@@ -233,7 +237,8 @@ TEST_F(CopyTest, AlterWaitsForTheCopy) {
   Sql("CREATE TABLE t (id int); INSERT INTO t VALUES (1);"
       "CREATE PUBLICATION pub FOR TABLE t");
   auto publisher = Connected();
-  ASSERT_OK_AND_ASSIGN(auto reader, publisher->ReadTable("public", "t", {"pub"}));
+  ASSERT_OK_AND_ASSIGN(auto reader,
+                       publisher->ReadTable("public", "t", {"pub"}));
   ASSERT_OK_AND_ASSIGN(auto alterer, server().Connect(database_));
   EXPECT_FALSE(alterer
                    ->Exec("SET lock_timeout = '100ms'; ALTER TABLE t ADD "
@@ -251,8 +256,9 @@ TEST_F(CopyTest, RewriteBeforeTheLockIsSeen) {
   Sql("CREATE TABLE t (id int); INSERT INTO t VALUES (1);"
       "CREATE PUBLICATION pub FOR TABLE t");
   ASSERT_OK_AND_ASSIGN(auto alterer, server().Connect(database_));
-  ASSERT_OK(alterer->Exec("BEGIN; ALTER TABLE t ALTER id TYPE text USING 'x' "
-                          "|| id"));
+  ASSERT_OK(
+      alterer->Exec("BEGIN; ALTER TABLE t ALTER id TYPE text USING 'x' "
+                    "|| id"));
   auto publisher = Connected();
   std::thread later([&] {
     absl::SleepFor(absl::Milliseconds(300));
@@ -264,12 +270,14 @@ TEST_F(CopyTest, RewriteBeforeTheLockIsSeen) {
 
 TEST_F(CopyTest, StopAndLossInMidCopy) {
   Sql("CREATE TABLE t (id int, v text); INSERT INTO t SELECT i, repeat('x', "
-      "1000) FROM generate_series(1, 20000) i; CREATE PUBLICATION pub FOR TABLE "
+      "1000) FROM generate_series(1, 20000) i; CREATE PUBLICATION pub FOR "
+      "TABLE "
       "t");
   Proxy proxy(server().port());
   auto publisher = Connected(absl::StrCat("host=127.0.0.1 port=", proxy.port(),
                                           " user=postgres dbname=", database_));
-  ASSERT_OK_AND_ASSIGN(auto reader, publisher->ReadTable("public", "t", {"pub"}));
+  ASSERT_OK_AND_ASSIGN(auto reader,
+                       publisher->ReadTable("public", "t", {"pub"}));
   std::string_view row;
   ASSERT_THAT(reader->Next(&row), IsOkAndHolds(true));
   proxy.HangUp();

@@ -42,12 +42,12 @@ TEST(LibpqErrorTest, ServerErrorsCarryTheirSqlStateAndMend) {
   EXPECT_EQ(SqlState(status), "55000");
   EXPECT_FALSE(IsConnectionLost(status));
 
-  EXPECT_THAT(StatusFromServer({"42P01", "no table", "the detail", "the hint"},
-                               "x"),
-              StatusIs(kPerson, "x: no table (the detail). the hint"));
-  EXPECT_THAT(StatusFromServer({"55006", "slot is active for PID 7", "", ""},
-                               ""),
-              StatusIs(kRetry, HasSubstr("another process")));
+  EXPECT_THAT(
+      StatusFromServer({"42P01", "no table", "the detail", "the hint"}, "x"),
+      StatusIs(kPerson, "x: no table (the detail). the hint"));
+  EXPECT_THAT(
+      StatusFromServer({"55006", "slot is active for PID 7", "", ""}, ""),
+      StatusIs(kRetry, HasSubstr("another process")));
 }
 
 TEST(LibpqErrorTest, LostConnectionsAreTold) {
@@ -74,9 +74,8 @@ TEST(LibpqErrorTest, RefusalsAreReadBySqlStateInAnyLanguage) {
               StatusIs(kPerson, AllOf(HasSubstr("failed: FATAL: Passwort"),
                                       HasSubstr("publisher.password_file"),
                                       Not(HasSubstr("auth.c")))));
-  EXPECT_THAT(
-      Connect("FATAL:  57P03: the database system is starting up\n"),
-      StatusIs(kRetry, "FATAL: the database system is starting up"));
+  EXPECT_THAT(Connect("FATAL:  57P03: the database system is starting up\n"),
+              StatusIs(kRetry, "FATAL: the database system is starting up"));
   EXPECT_THAT(Connect("FATAL:  53300: sorry, too many clients already"),
               StatusIs(kRetry));
   EXPECT_THAT(Connect("FATAL:  42501: must be superuser or replication role "
@@ -97,8 +96,8 @@ TEST(LibpqErrorTest, WhatLibpqSaysItself) {
       Connect("connection to server at \"h\", port 1 failed: Connection "
               "refused\n\tIs the server running on that host and accepting "
               "TCP/IP connections?\n"),
-      StatusIs(kRetry, AllOf(HasSubstr("Connection refused"),
-                             Not(HasSubstr("\n")))));
+      StatusIs(kRetry,
+               AllOf(HasSubstr("Connection refused"), Not(HasSubstr("\n")))));
   EXPECT_THAT(Connect("could not translate host name \"x\" to address: Name "
                       "or service not known\n"),
               StatusIs(kRetry));
@@ -121,16 +120,15 @@ TEST(LibpqErrorTest, TlsTroubleSaysHowToChooseOtherwise) {
         "SSL error: certificate verify failed",
         "server certificate for \"a\" does not match host name \"b\""}) {
     failure.message = message;
-    EXPECT_THAT(StatusFromConnect(failure),
-                StatusIs(kPerson,
-                         HasSubstr("set sslmode in publisher.conninfo, or "
-                                   "sslrootcert")))
+    EXPECT_THAT(
+        StatusFromConnect(failure),
+        StatusIs(kPerson, HasSubstr("set sslmode in publisher.conninfo, or "
+                                    "sslrootcert")))
         << message;
   }
   failure.message = "SSL error: certificate verify failed";
   failure.clock_is_wrong = true;
-  EXPECT_THAT(StatusFromConnect(failure),
-              StatusIs(kRetry, HasSubstr("clock")));
+  EXPECT_THAT(StatusFromConnect(failure), StatusIs(kRetry, HasSubstr("clock")));
 }
 
 TEST(LibpqErrorTest, SqlStateIsNotMistaken) {

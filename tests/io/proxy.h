@@ -1,6 +1,6 @@
 // A TCP proxy in front of a server, with the faults of a bad network: it can
-// hold everything back without a sign (a cut cable, a lost NAT entry) and it can
-// hang up.
+// hold everything back without a sign (a cut cable, a lost NAT entry) and it
+// can hang up.
 //
 // Threads: one of its own; the functions may be called from any. Destruction
 // closes all connections.

@@ -19,8 +19,9 @@ class SlotTest : public PublisherTest {
     for (int i = 0; i < 50; ++i) {
       if (Scalar("SELECT count(*) FROM pg_replication_slots") == "0") break;
       session_
-          ->Exec("SELECT pg_drop_replication_slot(slot_name) FROM "
-                 "pg_replication_slots WHERE NOT active")
+          ->Exec(
+              "SELECT pg_drop_replication_slot(slot_name) FROM "
+              "pg_replication_slots WHERE NOT active")
           .status()
           .IgnoreError();
       absl::SleepFor(absl::Milliseconds(50));
@@ -71,8 +72,7 @@ TEST_F(SlotTest, OddNames) {
     EXPECT_THAT(publisher->CreateSlot({name, false, false}, nullptr),
                 StatusIs(kPerson, HasSubstr("publisher.slot")));
   }
-  ASSERT_OK_AND_ASSIGN(const SlotState state,
-                       publisher->ReadSlot("a\"b'; --"));
+  ASSERT_OK_AND_ASSIGN(const SlotState state, publisher->ReadSlot("a\"b'; --"));
   EXPECT_FALSE(state.exists);
 }
 
@@ -82,8 +82,9 @@ TEST_F(SlotTest, WaitsAndSnapshotIsExact) {
   Sql("CREATE TABLE t (id int)");
   const std::uint64_t before = CurrentXid(*session_);
   ASSERT_OK_AND_ASSIGN(auto running, server().Connect(database_));
-  ASSERT_OK(running->Exec("SET application_name = 'the culprit'; BEGIN;"
-                          "INSERT INTO t VALUES (1)"));
+  ASSERT_OK(
+      running->Exec("SET application_name = 'the culprit'; BEGIN;"
+                    "INSERT INTO t VALUES (1)"));
   const std::uint64_t during = CurrentXid(*running);
   auto publisher = Connected();
   std::vector<std::string> waits;
@@ -95,10 +96,10 @@ TEST_F(SlotTest, WaitsAndSnapshotIsExact) {
       });
   ASSERT_OK(created);
   ASSERT_FALSE(waits.empty());
-  EXPECT_THAT(waits[0], AllOf(HasSubstr(absl::StrCat("transaction ", during)),
-                              HasSubstr("of pid "), HasSubstr("the culprit"),
-                              HasSubstr("idle in transaction"),
-                              HasSubstr(" since 2")));
+  EXPECT_THAT(waits[0],
+              AllOf(HasSubstr(absl::StrCat("transaction ", during)),
+                    HasSubstr("of pid "), HasSubstr("the culprit"),
+                    HasSubstr("idle in transaction"), HasSubstr(" since 2")));
   const std::uint64_t after = CurrentXid(*session_);
   EXPECT_TRUE(created->snapshot.SeesFull(before));
   EXPECT_TRUE(created->snapshot.SeesFull(during));
@@ -117,9 +118,8 @@ TEST_F(SlotTest, NamesAPreparedTransaction) {
         if (waits.size() == 1) Sql("COMMIT PREPARED 'left ''behind'");
       }));
   ASSERT_FALSE(waits.empty());
-  EXPECT_THAT(waits[0],
-              AllOf(HasSubstr("prepared transaction 'left ''behind'"),
-                    HasSubstr(" since 2")));
+  EXPECT_THAT(waits[0], AllOf(HasSubstr("prepared transaction 'left ''behind'"),
+                              HasSubstr(" since 2")));
 }
 
 TEST_F(SlotTest, StopLeavesNoSlot) {
@@ -130,11 +130,11 @@ TEST_F(SlotTest, StopLeavesNoSlot) {
   absl::Status status;
   {
     const StopLater later(&stop_, absl::Milliseconds(500));
-    EXPECT_LT(Measure([&] {
-                status = publisher->CreateSlot({"s", false, false}, nullptr)
-                             .status();
-              }),
-              kStopBound);
+    EXPECT_LT(
+        Measure([&] {
+          status = publisher->CreateSlot({"s", false, false}, nullptr).status();
+        }),
+        kStopBound);
   }
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kCancelled));
   // The transaction still runs; nobody waits for it any more.
@@ -201,9 +201,9 @@ TEST_F(OtherServerTest, WalLevelReplica) {
   publisher_options.conninfo = Secret(server->Conninfo());
   LibpqPublisher publisher(publisher_options, &stop_);
   ASSERT_OK(publisher.Connect());
-  EXPECT_THAT(publisher.CreateSlot({"s", false, false}, nullptr),
-              StatusIs(kPerson, AllOf(HasSubstr("wal_level"),
-                                      HasSubstr("restart"))));
+  EXPECT_THAT(
+      publisher.CreateSlot({"s", false, false}, nullptr),
+      StatusIs(kPerson, AllOf(HasSubstr("wal_level"), HasSubstr("restart"))));
 }
 
 // C077.

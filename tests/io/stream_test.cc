@@ -31,10 +31,11 @@ class StreamTest : public PublisherTest {
     for (int i = 0; i < 100; ++i) {
       if (Scalar("SELECT count(*) FROM pg_replication_slots") == "0") break;
       session_
-          ->Exec("SELECT pg_terminate_backend(active_pid) FROM "
-                 "pg_replication_slots WHERE active; SELECT "
-                 "pg_drop_replication_slot(slot_name) FROM "
-                 "pg_replication_slots WHERE NOT active")
+          ->Exec(
+              "SELECT pg_terminate_backend(active_pid) FROM "
+              "pg_replication_slots WHERE active; SELECT "
+              "pg_drop_replication_slot(slot_name) FROM "
+              "pg_replication_slots WHERE NOT active")
           .status()
           .IgnoreError();
       absl::SleepFor(absl::Milliseconds(50));
@@ -95,9 +96,9 @@ class StreamTest : public PublisherTest {
   }
   // A column of the walsender's row.
   std::string Sender(const std::string& column) {
-    return Scalar(absl::StrCat(
-        "SELECT coalesce((SELECT ", column, "::text FROM pg_stat_replication "
-        "WHERE application_name = 'sublite'), 'none')"));
+    return Scalar(absl::StrCat("SELECT coalesce((SELECT ", column,
+                               "::text FROM pg_stat_replication "
+                               "WHERE application_name = 'sublite'), 'none')"));
   }
   bool Eventually(const std::function<bool()>& what) {
     for (int i = 0; i < 100; ++i) {
@@ -140,7 +141,8 @@ TEST_F(StreamTest, ManyTransactionsThroughASmallQueue) {
   limits.queue_bytes_max = 2000;
   Start("", limits);
   Sql("DO $$ BEGIN FOR i IN 1..500 LOOP INSERT INTO t SELECT i * 100 + j, "
-      "repeat('x', 50) FROM generate_series(0, 19) j; COMMIT; END LOOP; END $$");
+      "repeat('x', 50) FROM generate_series(0, 19) j; COMMIT; END LOOP; END "
+      "$$");
   ASSERT_OK(ReceiveUntil([&] { return counts_['C'] == 500; }));
   EXPECT_EQ(counts_['I'], 10000);
   EXPECT_EQ(counts_['B'], 500);
@@ -408,9 +410,9 @@ TEST_F(StreamTest, AllOptionsOfTheServer) {
   Sql("COMMIT PREPARED 'g'");
   Sql("SELECT pg_logical_emit_message(false, 'p', 'x')");
   ASSERT_OK(ReceiveUntil([&] {
-    return counts_['I'] == 1000 && counts_[Since(15) ? 'K' : 'C'] +
-                                           (Since(14) ? counts_['c'] : 0) >=
-                                       1 &&
+    return counts_['I'] == 1000 &&
+           counts_[Since(15) ? 'K' : 'C'] + (Since(14) ? counts_['c'] : 0) >=
+               1 &&
            (!Since(14) || counts_['M'] == 1);
   }));
   EXPECT_EQ(counts_['S'] > 0, Since(14));

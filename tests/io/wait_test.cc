@@ -32,8 +32,7 @@ TEST(WaitTest, ReadyTimedOutStopped) {
   EXPECT_EQ(WaitFor(event.fd(), POLLIN, SteadyTime::max(), &stop),
             Waited::kReady);
   event.Clear();
-  EXPECT_EQ(WaitFor(event.fd(), POLLIN, SteadyNow(), &stop),
-            Waited::kTimedOut);
+  EXPECT_EQ(WaitFor(event.fd(), POLLIN, SteadyNow(), &stop), Waited::kTimedOut);
   std::thread other([&] { stop.Request(); });
   EXPECT_EQ(WaitFor(event.fd(), POLLIN, SteadyTime::max(), &stop),
             Waited::kStopped);

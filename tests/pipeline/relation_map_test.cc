@@ -51,7 +51,6 @@ TEST(RelationMapTest, KeepsWhatAMessageSays) {
   EXPECT_EQ(relation->columns[1].type_modifier, 44);
   EXPECT_FALSE(relation->columns[1].key);
   EXPECT_EQ(relation->serial, 5u);
-  EXPECT_FALSE(relation->again);
   EXPECT_EQ(relation->message, Raw("orders"));
 }
 
@@ -67,12 +66,10 @@ TEST(RelationMapTest, TheNewestCounts) {
   ASSERT_NE(map.Find(kOid), nullptr);
   Put(map, Raw("renamed"), 7, false);
   EXPECT_EQ(map.Find(kOid)->pg_table, "renamed");
-  EXPECT_TRUE(map.Find(kOid)->again);
   EXPECT_EQ(map.Find(16385)->pg_table, "other");
   map.Clear();
   EXPECT_EQ(map.Find(kOid), nullptr);
   Put(map, Raw("orders"), 8, false);
-  EXPECT_FALSE(map.Find(kOid)->again);
 }
 
 TEST(RelationMapTest, PromoteTakesWhatTheStreamSaid) {
@@ -82,7 +79,6 @@ TEST(RelationMapTest, PromoteTakesWhatTheStreamSaid) {
   connection.Promote(replayed);
   ASSERT_NE(connection.Find(kOid), nullptr);
   EXPECT_EQ(connection.Find(kOid)->pg_table, "orders");
-  EXPECT_FALSE(connection.Find(kOid)->again);
 }
 
 TEST(RelationMapTest, PromoteLeavesWhatSubliteItselfPutIn) {
@@ -106,23 +102,25 @@ TEST(RelationMapTest, PromoteKeepsTheNewerOne) {
   Put(later, Raw("newest", 772), 12, true);
   connection.Promote(later);
   EXPECT_EQ(connection.Find(kOid)->pg_table, "newest");
-  EXPECT_TRUE(connection.Find(kOid)->again);
 }
 
 // A second description tells that something changed which the description does
 // not carry, so what was found out about the first does not hold.
 TEST(RelationMapTest, WhatCameAgainIsLookedAtAgain) {
   RelationMap replayed;
-  Put(replayed, Raw("orders", 771), 5, true).fits = true;
+  RelationDefinition& first = Put(replayed, Raw("orders", 771), 5, true);
+  first.fits = true;
+  first.checked = true;
   Put(replayed, Raw("orders", 771), 6, true);
   EXPECT_FALSE(replayed.Find(kOid)->fits);
-  EXPECT_TRUE(replayed.Find(kOid)->again);
   // Its own replay has used it before it is promoted, and could not ask.
+  EXPECT_FALSE(replayed.Find(kOid)->checked);
   replayed.Find(kOid)->fits = true;
+  replayed.Find(kOid)->checked = true;
   RelationMap connection;
   connection.Promote(replayed);
-  EXPECT_TRUE(connection.Find(kOid)->again);
   EXPECT_FALSE(connection.Find(kOid)->fits);
+  EXPECT_FALSE(connection.Find(kOid)->checked);
 }
 
 }  // namespace

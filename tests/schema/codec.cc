@@ -1,7 +1,9 @@
 #include "tests/schema/codec.h"
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "absl/status/status.h"
 #include "schema/datum.h"
@@ -41,6 +43,16 @@ std::string ShowValue(const SqlValue& value) {
     }
   }
   return "?";
+}
+
+std::string ShowBits(const SqlValue& value) {
+  if (value.kind != SqlValue::Kind::kReal) return ShowValue(value);
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value.real, sizeof(bits));
+  char text[32];
+  std::snprintf(text, sizeof(text), "real %016llx",
+                static_cast<unsigned long long>(bits));
+  return text;
 }
 
 std::string Convert(std::string_view text, const ColumnType& type) {

@@ -18,6 +18,8 @@
 #include "schema/datum.h"
 #include "schema/type_map.h"
 #include "schema/value.h"
+#include "tests/schema/codec.h"
+#include "tests/schema/random_values.h"
 #include "tests/schema/sqlite_column.h"
 #include "tests/support/pg_server.h"
 #include "tests/support/status_matchers.h"
@@ -27,81 +29,8 @@ namespace {
 
 constexpr int kRows = 2000;
 
-// The session of CONTRACT.md section 3, and what the expressions below use.
-constexpr char kSetup[] = R"sql(
-  set datestyle = 'ISO'; set intervalstyle = 'iso_8601'; set timezone = 'UTC';
-  set extra_float_digits = 3; set bytea_output = 'hex';
-  set lc_monetary = 'C'; set client_encoding = 'UTF8';
-  create extension if not exists citext; create extension if not exists hstore;
-  create type mood as enum ('so so', 'a "b"', 'NULL', '01', '1e5');
-  create type duo as (a int, b text);
-  create domain small as int;
-  create domain narrow as numeric(9,3); create domain narrower as narrow;
-  create domain free as numeric;
-  create domain padded as char(3); create domain caseless as citext;
-  create domain pairs as int[]; create domain words as text[];
-  -- Impostors: names of built-in types mean nothing elsewhere.
-  create schema other; create domain other.int4 as text;
-  create type other.money as enum ('01', '$1.00');
-  create type other.account_int as enum ('007', '1.0');
-
-  create function words(most int) returns text language plpgsql as $$
-    declare
-      pieces text[] := array['a', 'Z', '"', '\', '''', ',', ';', '{', '}', '[',
-        ']', '(', ' ', E'\t', E'\n', E'\r', E'\b', E'\f', E'\x01', E'\x1f',
-        E'\x7f', 'é', '🦆', 'NULL', 'null', '=>', '$', '0', '1', '.', '-', 'e'];
-      made text := '';
-    begin
-      for i in 1 .. floor(random() * (most + 1)) loop
-        made := made || pieces[1 + floor(random() * array_length(pieces, 1))];
-      end loop;
-      return made;
-    end $$;
-  -- All magnitudes alike.
-  create function whole() returns bigint language sql volatile as $$
-    select ('x' || substr(md5(random()::text), 1, 16))::bit(64)::bigint
-      >> floor(random() * 64)::int $$;
-  create function double(low int, high int) returns text language sql volatile
-    as $$ select case when random() < 0.5 then '-' else '' end
-      || (1 + random() * 8)::text
-      || 'e' || (low + floor(random() * (high - low + 1))) $$;
-  -- p digits, s of them behind the point; every third one is whole if it can be.
-  create function fixed(p int, s int) returns numeric language sql volatile
-    as $$ select case when random() < 0.33 and s > 0 and s < p then trunc(x)
-      else x end from (select (trunc((random() - 0.5) * 2e15::float8)::numeric
-        % ('1e' || p)::numeric) * ('1e' || -s)::numeric as x) y $$;
-  create function long_numeric() returns numeric language sql volatile
-    as $$ select (whole()::text || lpad(abs(whole() / 10)::text, 18, '0') || '.'
-      || substr(abs(whole() / 10)::text, 1, floor(random() * 19)::int) || '0')
-      ::numeric $$;
-  create function moment() returns timestamptz language sql volatile as $$
-    select timestamptz '2000-01-01' + case when random() < 0.5
-      then make_interval(days => floor(random() * 20000)::int - 10000,
-                         secs => floor(random() * 86400))
-      else make_interval(days => floor(random() * 103000000)::int - 2400000,
-                         secs => random() * 86400) end $$;
-  create function zoned() returns timetz language sql volatile as $$
-    select ((time '00:00' + make_interval(secs => random() * 86399))::text
-      || case when random() < 0.5 then '+' else '-' end
-      || lpad(floor(random() * 16)::text, 2, '0')
-      || case when random() < 0.5 then ''
-         else ':' || lpad(floor(random() * 60)::text, 2, '0') end
-      || case when random() < 0.8 then '' else ':00' end)::timetz $$;
-  create function odd_zoned() returns timetz language sql volatile as $$
-    select ((time '00:00' + make_interval(secs => random() * 86399))::text
-      || case when random() < 0.5 then '+' else '-' end
-      || (time '00:00:00' + make_interval(secs => floor(random() * 57599))))
-      ::timetz $$;
-  create function object() returns json language sql volatile as $$
-    select case floor(random() * 6)::int when 0 then 'null' when 1 then '1e400'
-      when 2 then to_json(words(6)) when 3 then to_json(fixed(9, 3))
-      when 4 then (E'[1, \n' || to_json(words(3)) || ' , {}]')::json
-      else json_build_object(words(3), words(5), 'a', array[true, null]) end $$;
-  create function pair() returns hstore language sql volatile as $$
-    select hstore(array[words(3), words(3), words(3)],
-      array[words(5), case when random() < 0.5 then words(2) end, 'x'])
-      - words(1) $$;
-
+// What the expressions below use.
+constexpr char kExpected[] = R"sql(
   create function as_real(v float8) returns text language sql as $$
     select case when v = 'NaN' then 'text NaN'
       else 'real ' || encode(float8send(v + 0.0::float8), 'hex') end $$;
@@ -286,36 +215,6 @@ const Element kElements[] = {
     {"narrower", "fixed(9, 3)", "v"},
 };
 
-// As ShowValue, but a real by its bits.
-std::string ShowBits(const SqlValue& value) {
-  switch (value.kind) {
-    case SqlValue::Kind::kNull:
-      return "null";
-    case SqlValue::Kind::kInteger:
-      return "integer " + std::to_string(value.integer);
-    case SqlValue::Kind::kReal: {
-      std::uint64_t bits = 0;
-      std::memcpy(&bits, &value.real, sizeof(bits));
-      char text[32];
-      std::snprintf(text, sizeof(text), "real %016llx",
-                    static_cast<unsigned long long>(bits));
-      return text;
-    }
-    case SqlValue::Kind::kText:
-      return "text " + std::string(value.bytes);
-    case SqlValue::Kind::kBlob: {
-      std::string text = "blob ";
-      for (unsigned char byte : value.bytes) {
-        char hex[3];
-        std::snprintf(hex, sizeof(hex), "%02x", byte);
-        text += hex;
-      }
-      return text;
-    }
-  }
-  return "?";
-}
-
 // Amounts beyond 15 digits: a real whose two decimals are the amount, or else
 // PostgreSQL's own text.
 void ExpectLargeMoney(const std::string& text, const SqlValue& value) {
@@ -337,7 +236,9 @@ class ValueDifferential : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     ASSERT_OK_AND_ASSIGN(server_, PgServer::Start());
-    ASSERT_OK(server_->Exec(kSetup));
+    ASSERT_OK(server_->Exec(SessionSettingsSql()));
+    ASSERT_OK(server_->Exec(RandomValuesSql()));
+    ASSERT_OK(server_->Exec(kExpected));
     ASSERT_OK(server_->Exec("select setseed(0.42)"));
   }
   static void TearDownTestSuite() { server_.reset(); }

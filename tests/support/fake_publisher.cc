@@ -254,7 +254,9 @@ void FakePublisher::EndSomehow(FullXid xid) {
 absl::StatusOr<CreatedSlot> FakePublisher::CreateSlot(
     const SlotOptions& options,
     const std::function<void(std::string_view)>& on_wait) {
-  if (slot.state.exists) return absl::AlreadyExistsError("the slot exists");
+  if (slot.state.exists && options.name == slot_name) {
+    return absl::AlreadyExistsError("the slot exists");
+  }
   std::vector<FullXid> running;
   for (const auto& [xid, transaction] : model_.transactions()) {
     if (transaction.state != ModelTransaction::State::kCommitted &&
@@ -350,6 +352,9 @@ absl::StatusOr<std::vector<std::vector<std::string>>> FakePublisher::Query(
     std::string_view sql) {
   if (sql == "show synchronous_standby_names") {
     return std::vector<std::vector<std::string>>{{synchronous_standby_names}};
+  }
+  if (sql.find("pg_current_wal_insert_lsn") != std::string_view::npos) {
+    return std::vector<std::vector<std::string>>{{model_.end().ToString()}};
   }
   return absl::UnimplementedError(absl::StrCat(
       "the fake publisher does not know: ",

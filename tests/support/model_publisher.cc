@@ -262,14 +262,20 @@ void ModelPublisher::Alter(FullXid xid) {
   std::vector<bool> external = shape.external;
   const std::size_t last = def.columns.size() - 1;
   const bool key_last = def.columns[last].not_null;
-  if (!key_last && def.columns.size() > 2 && Chance(50)) {
+  std::function<ModelRow(const ModelRow&)> map;
+  if (!key_last && def.columns.size() > 2 && Chance(40)) {
     def.columns.pop_back();
     external.pop_back();
-    if (!model_.Alter(xid, table, def, external, [](const ModelRow& row) {
-          return ModelRow(row.begin(), row.end() - 1);
-        })) {
-      return;
-    }
+    map = [](const ModelRow& row) {
+      return ModelRow(row.begin(), row.end() - 1);
+    };
+  } else if (!key_last && def.columns[last].type == kText && Chance(50)) {
+    // ALTER COLUMN … TYPE text USING …: the same definition, other values.
+    map = [](const ModelRow& row) {
+      ModelRow changed = row;
+      if (changed.back().has_value()) changed.back() = *changed.back() + "'";
+      return changed;
+    };
   } else if (def.columns.size() < 6) {
     PublishedColumn column;
     column.name = "added" + std::to_string(Draw(1000));
@@ -280,16 +286,13 @@ void ModelPublisher::Alter(FullXid xid) {
     external.push_back(false);
     const ModelValue fill =
         Chance(50) ? ModelValue("7") : ModelValue(std::nullopt);
-    if (!model_.Alter(xid, table, def, external, [&](const ModelRow& row) {
-          ModelRow longer = row;
-          longer.push_back(fill);
-          return longer;
-        })) {
-      return;
-    }
-  } else {
-    return;
+    map = [fill](const ModelRow& row) {
+      ModelRow longer = row;
+      longer.push_back(fill);
+      return longer;
+    };
   }
+  if (!map || !model_.Alter(xid, table, def, external, map)) return;
   // The stream tells of it with the next row.
   for (int tries = 0; tries < 100; ++tries) {
     if (model_.Insert(xid, table, NewRow(table))) return;

@@ -46,6 +46,8 @@ PgModel::PgModel(FullXid first_xid)
 int PgModel::AddTable(PublishedTable def, std::vector<bool> external) {
   def.oid = next_oid_++;
   def.published_as = "1";
+  def.attributes = "1";
+  def.storage = std::to_string(++storage_);
   external.resize(def.columns.size());
   ModelTable table;
   table.shapes.push_back({0, 0,
@@ -331,15 +333,21 @@ bool PgModel::Truncate(FullXid xid, const std::vector<int>& tables) {
   WalRecord& record = Log(WalRecord::Kind::kChange, transaction);
   record.operation = 'T';
   record.tables = tables;
+  const FullXid sub = Current(transaction);
   for (int table : tables) {
     ModelTable& at = tables_[table];
+    // The emptied table has a new file.
+    TableVersion emptied = *at.shape();
+    emptied.def.storage = std::to_string(++storage_);
     record.shapes.push_back(at.shape());
     record.published.push_back(at.published);
     for (RowVersion& row : at.rows) {
       if (row.undone || row.removed_by != 0) continue;
       row.removed_by = xid;
-      row.removed_by_sub = Current(transaction);
+      row.removed_by_sub = sub;
     }
+    at.shapes.push_back(
+        {xid, sub, std::make_shared<const TableVersion>(std::move(emptied))});
   }
   return true;
 }
@@ -353,6 +361,15 @@ bool PgModel::Alter(FullXid xid, int table, PublishedTable def,
   def.oid = at.shape()->def.oid;
   external.resize(def.columns.size());
   const FullXid sub = Current(transaction);
+  const bool rewrites = std::any_of(
+      at.rows.begin(), at.rows.end(), [&](const RowVersion& row) {
+        return !row.undone && row.removed_by == 0 &&
+               map(row.values) != row.values;
+      });
+  if (rewrites) {
+    def.storage = std::to_string(++storage_);
+    def.attributes = def.storage;
+  }
   at.shapes.push_back({xid, sub,
                        std::make_shared<const TableVersion>(TableVersion{
                            std::move(def), std::move(external)})});

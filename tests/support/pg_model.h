@@ -147,7 +147,8 @@ class PgModel {
   bool Update(FullXid xid, int table, int row, const ModelRow& values);
   bool Delete(FullXid xid, int table, int row);
   bool Truncate(FullXid xid, const std::vector<int>& tables);
-  // Every row is rewritten by `map`; the stream carries no row of it.
+  // Every row is rewritten by `map`; the stream carries no row of it. `map`
+  // must be a function of the row.
   bool Alter(FullXid xid, int table, PublishedTable def,
              std::vector<bool> external,
              const std::function<ModelRow(const ModelRow&)>& map);
@@ -204,6 +205,7 @@ class PgModel {
   Lsn end_{0x1500000};
   std::int64_t now_ = 700000000000000;
   std::uint32_t next_oid_ = 16384;
+  int storage_ = 0;
 };
 
 }  // namespace sublite::testing

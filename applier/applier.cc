@@ -11,14 +11,17 @@
 namespace sublite {
 namespace {
 
-// A backlog is committed this often: long enough to share the cost of a commit, short enough for readers to see it move.
+// A backlog is committed this often: long enough to share the cost of a commit,
+// short enough for readers to see it move.
 constexpr absl::Duration kGroupTime = absl::Milliseconds(200);
-// That the publisher was heard is written this often when there is nothing else to write.
+// That the publisher was heard is written this often when there is nothing else
+// to write.
 constexpr absl::Duration kContactEvery = absl::Seconds(60);
 
 }  // namespace
 
-Applier::Applier(Replica& replica, TableCopy& copy, EndedTransactions& ended, ApplierOptions options)
+Applier::Applier(Replica& replica, TableCopy& copy, EndedTransactions& ended,
+                 ApplierOptions options)
     : replica_(replica),
       copy_(copy),
       ended_(ended),
@@ -31,14 +34,17 @@ bool Applier::TakeConfirm() { return std::exchange(confirm_, false); }
 
 bool Applier::TakeCatalogDue() { return std::exchange(catalog_due_, false); }
 
-// ------------------------------------------------------------------------------------------------ frames
+// ------------------------------------------------------------------------------------------------
+// frames
 
 absl::Status Applier::Consume(std::string_view frame, absl::Time now) {
   now_ = now;
   ASSIGN_OR_RETURN(const ServerFrame parsed, ParseFrame(frame));
   if (const auto* keepalive = std::get_if<Keepalive>(&parsed)) {
-    // All that was published before the keepalive's position has been sent before the keepalive.
-    if (assembler_.between_transactions() && keepalive->wal_end > reached_) reached_ = keepalive->wal_end;
+    // All that was published before the keepalive's position has been sent
+    // before the keepalive.
+    if (assembler_.between_transactions() && keepalive->wal_end > reached_)
+      reached_ = keepalive->wal_end;
     if (keepalive->reply_requested) sync_soon_ = true;
     return absl::OkStatus();
   }
@@ -47,11 +53,15 @@ absl::Status Applier::Consume(std::string_view frame, absl::Time now) {
 
 absl::Status Applier::OnMessage(const XLogData& data) {
   ++serial_;
-  const DecodeContext context{options_.protocol_version, assembler_.in_stream_block(), options_.parallel_streaming,
-                              data.data_start};
-  ASSIGN_OR_RETURN(const Message message, Decode(data.payload, context, scratch_));
+  const DecodeContext context{options_.protocol_version,
+                              assembler_.in_stream_block(),
+                              options_.parallel_streaming, data.data_start};
+  ASSIGN_OR_RETURN(const Message message,
+                   Decode(data.payload, context, scratch_));
   const absl::StatusOr<Step> step = assembler_.Next(message);
-  if (!step.ok()) return Annotate(step.status(), absl::StrCat("message at ", data.data_start.ToString()));
+  if (!step.ok())
+    return Annotate(step.status(),
+                    absl::StrCat("message at ", data.data_start.ToString()));
   absl::Status status = Do(*step, message, data.payload);
   if (absl::IsFailedPrecondition(status) && applying_.has_value()) {
     refused_ = Refused{applying_->commit_lsn, std::string(status.message())};
@@ -59,12 +69,14 @@ absl::Status Applier::OnMessage(const XLogData& data) {
   return status;
 }
 
-absl::Status Applier::Do(const Step& step, const Message& message, std::string_view payload) {
+absl::Status Applier::Do(const Step& step, const Message& message,
+                         std::string_view payload) {
   switch (step.action) {
     case Action::kNothing:
       return absl::OkStatus();
     case Action::kDescribe:
-      relations_.Put(std::get<RelationMessage>(message), payload, serial_, false);
+      relations_.Put(std::get<RelationMessage>(message), payload, serial_,
+                     false);
       return absl::OkStatus();
     case Action::kBegin:
       StartApplying(step.xid, std::get<BeginMessage>(message).final_lsn);
@@ -92,10 +104,12 @@ absl::Status Applier::Do(const Step& step, const Message& message, std::string_v
       return Replay(std::get<StreamCommitMessage>(message));
     case Action::kSeal: {
       if (const auto* prepare = std::get_if<PrepareMessage>(&message)) {
-        return Seal(step.xid, prepare->gid, prepare->prepare_lsn, prepare->end_lsn, prepare->prepare_time);
+        return Seal(step.xid, prepare->gid, prepare->prepare_lsn,
+                    prepare->end_lsn, prepare->prepare_time);
       }
       const auto& prepare = std::get<StreamPrepareMessage>(message);
-      return Seal(step.xid, prepare.gid, prepare.prepare_lsn, prepare.end_lsn, prepare.prepare_time);
+      return Seal(step.xid, prepare.gid, prepare.prepare_lsn, prepare.end_lsn,
+                  prepare.prepare_time);
     }
     case Action::kCommitPrepared:
       return CommitPrepared(std::get<CommitPreparedMessage>(message));
@@ -107,13 +121,16 @@ absl::Status Applier::Do(const Step& step, const Message& message, std::string_v
   return absl::InternalError("an action of no kind");
 }
 
-// ------------------------------------------------------------------------------------------------ transactions
+// ------------------------------------------------------------------------------------------------
+// transactions
 
 void Applier::StartApplying(Xid xid, Lsn commit_lsn) {
   applying_ = Applying{xid, commit_lsn, false};
   ++applying_number_;
-  // The position is the end of a transaction, so a commit record before it has been applied whole.
-  const bool before = replica_.state().applied.has_value() && commit_lsn < *replica_.state().applied;
+  // The position is the end of a transaction, so a commit record before it has
+  // been applied whole.
+  const bool before = replica_.state().applied.has_value() &&
+                      commit_lsn < *replica_.state().applied;
   const bool chosen = options_.skip.has_value() && *options_.skip == commit_lsn;
   applying_->skip = before || chosen;
 }
@@ -122,10 +139,12 @@ absl::Status Applier::EndApplying(Lsn end_lsn, PgTime commit_time) {
   const Applying ended = *applying_;
   if (options_.skip.has_value() && *options_.skip == ended.commit_lsn) {
     RETURN_IF_ERROR(replica_.Begin());
-    RETURN_IF_ERROR(replica_.AddEvent("skip", "", ended.commit_lsn,
-                                      absl::StrCat("transaction ", ended.xid, " was skipped on request")));
-    RETURN_IF_ERROR(replica_.database().Execute(
-        absl::StrCat("delete from sublite_requests where kind = 'skip' and argument = '", options_.skip->ToString(), "'")));
+    RETURN_IF_ERROR(replica_.AddEvent(
+        "skip", "", ended.commit_lsn,
+        absl::StrCat("transaction ", ended.xid, " was skipped on request")));
+    RETURN_IF_ERROR(replica_.database().Execute(absl::StrCat(
+        "delete from sublite_requests where kind = 'skip' and argument = '",
+        options_.skip->ToString(), "'")));
     options_.skip.reset();
   }
   // First: a copy made now has to hold this transaction too.
@@ -133,7 +152,8 @@ absl::Status Applier::EndApplying(Lsn end_lsn, PgTime commit_time) {
   RETURN_IF_ERROR(CopyStale());
   applying_.reset();
   if (end_lsn > reached_) reached_ = end_lsn;
-  // An empty transaction moves the position with the next write, not with one of its own.
+  // An empty transaction moves the position with the next write, not with one
+  // of its own.
   if (replica_.in_transaction()) replica_.SetPosition(reached_, commit_time);
   return absl::OkStatus();
 }
@@ -168,7 +188,9 @@ absl::Status Applier::Tick(absl::Time now, bool more) {
   }
   if (at_boundary()) {
     // WAL that held nothing for this replica.
-    const bool moved = reached_ > committed_ && (sync_soon_ || now - last_written_ >= options_.status_interval);
+    const bool moved =
+        reached_ > committed_ &&
+        (sync_soon_ || now - last_written_ >= options_.status_interval);
     if (moved || now - last_written_ >= kContactEvery) {
       RETURN_IF_ERROR(replica_.Begin());
       RETURN_IF_ERROR(CommitGroup(now));

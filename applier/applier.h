@@ -1,22 +1,33 @@
-// READ FIRST. One replication connection, from frames to rows: Consume(frame) and Tick(now) are all that moves it.
+// READ FIRST. One replication connection, from frames to rows: Consume(frame)
+// and Tick(now) are all that moves it.
 //
-//     frame -> decode -> Assembler -> apply now | stage in a Spool | seal in the PreparedStore | replay
-//                                                             \-> SQLite transaction -> committed -> synced -> confirmed
+//     frame -> decode -> Assembler -> apply now | stage in a Spool | seal in
+//     the PreparedStore | replay
+//                                                             \-> SQLite
+//                                                             transaction ->
+//                                                             committed ->
+//                                                             synced ->
+//                                                             confirmed
 //
-// Publisher transactions share a SQLite transaction while more frames wait, and are committed at once when none do. Every
-// commit is on the boundary of a publisher transaction and carries its end position. Positions: `committed` (readers see
-// it), `durable` (synced: at least once an interval, at a PREPARE, and when the publisher asks); only `durable` is told to
-// the publisher as flushed. With nothing to do nothing is written.
+// Publisher transactions share a SQLite transaction while more frames wait, and
+// are committed at once when none do. Every commit is on the boundary of a
+// publisher transaction and carries its end position. Positions: `committed`
+// (readers see it), `durable` (synced: at least once an interval, at a PREPARE,
+// and when the publisher asks); only `durable` is told to the publisher as
+// flushed. With nothing to do nothing is written.
 //
-// A change whose row does not fit its table makes the table stale: its further changes are dropped, and before the SQLite
-// transaction commits, the table is copied again inside it. Tables that wait for other things (new in the publication, a
-// resync) are copied by Session between transactions.
+// A change whose row does not fit its table makes the table stale: its further
+// changes are dropped, and before the SQLite transaction commits, the table is
+// copied again inside it. Tables that wait for other things (new in the
+// publication, a resync) are copied by Session between transactions.
 //
-// Errors end the connection; the caller rolls back and begins again from the stored position:
-//   FailedPrecondition  a transaction that the replica refuses (a local trigger or constraint): `refused()` says which
-//   Aborted             a table cannot be copied: `failed_table()` says which; it is put aside and the rest goes on
-//   DataLoss            the stream contradicts itself
-//   others              of the file or of the connection
+// Errors end the connection; the caller rolls back and begins again from the
+// stored position:
+//   FailedPrecondition  a transaction that the replica refuses (a local trigger
+//   or constraint): `refused()` says which Aborted             a table cannot
+//   be copied: `failed_table()` says which; it is put aside and the rest goes
+//   on DataLoss            the stream contradicts itself others              of
+//   the file or of the connection
 // Threads: one. Time comes in as an argument, so a run can be replayed.
 #ifndef SUBLITE_APPLIER_APPLIER_H_
 #define SUBLITE_APPLIER_APPLIER_H_
@@ -51,21 +62,29 @@ struct ApplierOptions {
   bool binary = false;  // the stream was asked for binary values
   absl::Duration status_interval = absl::Seconds(10);
   std::string spool_directory;
-  // Asked when the publisher describes a relation: whether the catalog, as of `commit_lsn` or later, still describes the table
-  // as it was made here.
-  std::function<absl::StatusOr<bool>(const ReplicaTable&, Lsn commit_lsn)> still_fits;
+  // The publisher is not the server that the slot was made on (a standby was
+  // promoted): its slot may have begun two-phase decoding later than ours, so a
+  // COMMIT PREPARED of unknown work is a gap. On the slot's own server it is
+  // work that changed nothing.
+  bool doubt_prepared = false;
+  // Asked when the publisher describes a relation: whether the catalog, as of
+  // `commit_lsn` or later, still describes the table as it was made here.
+  std::function<absl::StatusOr<bool>(const ReplicaTable&, Lsn commit_lsn)>
+      still_fits;
   std::function<bool()> stop = [] { return false; };
-  std::optional<Lsn> skip;  // the commit LSN of a transaction that a person has chosen to skip
+  std::optional<Lsn>
+      skip;  // the commit LSN of a transaction that a person has chosen to skip
 };
 
 class Applier {
  public:
-  Applier(Replica& replica, TableCopy& copy, EndedTransactions& ended, ApplierOptions options);
+  Applier(Replica& replica, TableCopy& copy, EndedTransactions& ended,
+          ApplierOptions options);
 
   absl::Status Consume(std::string_view frame, absl::Time now);
 
-  // Call after each batch of frames and at least once a second. `more`: frames are waiting. Commits, syncs and notes idle
-  // positions as due.
+  // Call after each batch of frames and at least once a second. `more`: frames
+  // are waiting. Commits, syncs and notes idle positions as due.
   absl::Status Tick(absl::Time now, bool more);
 
   // Commits and syncs what is whole, before the connection is closed.
@@ -75,9 +94,11 @@ class Applier {
   // True once after positions moved such that the publisher should hear it now.
   bool TakeConfirm();
 
-  // No publisher transaction is half applied and no SQLite transaction is open: tables may be copied.
+  // No publisher transaction is half applied and no SQLite transaction is open:
+  // tables may be copied.
   bool at_boundary() const { return !applying_ && !replica_.in_transaction(); }
-  // A change came for a table that the replica does not know: the publication should be read again.
+  // A change came for a table that the replica does not know: the publication
+  // should be read again.
   bool TakeCatalogDue();
   void SetSkip(std::optional<Lsn> commit_lsn) { options_.skip = commit_lsn; }
   // Tables are held to the catalog's description too: see Session.
@@ -85,13 +106,16 @@ class Applier {
     std::int64_t id = 0;
     std::string error;
   };
-  const std::optional<FailedTable>& failed_table() const { return failed_table_; }
+  const std::optional<FailedTable>& failed_table() const {
+    return failed_table_;
+  }
   struct Refused {
     Lsn commit_lsn;
     std::string error;
   };
   const std::optional<Refused>& refused() const { return refused_; }
-  // A table came whose values have no binary decoder: the stream has to be asked for text.
+  // A table came whose values have no binary decoder: the stream has to be
+  // asked for text.
   bool needs_text() const { return needs_text_; }
 
  private:
@@ -103,25 +127,34 @@ class Applier {
   };
 
   absl::Status OnMessage(const XLogData& data);
-  absl::Status Do(const Step& step, const Message& message, std::string_view payload);
+  absl::Status Do(const Step& step, const Message& message,
+                  std::string_view payload);
   void StartApplying(Xid xid, Lsn commit_lsn);
   absl::Status EndApplying(Lsn end_lsn, PgTime commit_time);
   absl::Status Apply(const Message& message, RelationMap& relations);
-  absl::Status ApplyTruncate(const TruncateMessage& message, RelationMap& relations);
-  absl::Status ApplyRow(ReplicaTable& table, const absl::StatusOr<Outcome>& outcome);
+  absl::Status ApplyTruncate(const TruncateMessage& message,
+                             RelationMap& relations);
+  absl::Status ApplyRow(ReplicaTable& table,
+                        const absl::StatusOr<Outcome>& outcome);
   absl::Status KeepMessage(const LogicalMessage& message);
 
-  // The table to which a change of relation `oid` is to be applied; nullptr where it is not.
+  // The table to which a change of relation `oid` is to be applied; nullptr
+  // where it is not.
   absl::StatusOr<ReplicaTable*> Target(Oid oid, RelationMap& relations);
-  absl::Status ExpectTable(const RelationDefinition& relation, ReplicaTable* table);
+  absl::Status ExpectTable(const RelationDefinition& relation,
+                           ReplicaTable* table);
   absl::StatusOr<bool> Fits(RelationDefinition& relation, ReplicaTable& table);
   bool HoldsAlready(ReplicaTable& table);
-  absl::Status MarkStale(ReplicaTable& table, const std::string& relation_message, std::string_view why);
+  absl::Status MarkStale(ReplicaTable& table,
+                         const std::string& relation_message,
+                         std::string_view why);
   absl::Status CopyStale();
 
-  absl::Status Stage(const Step& step, const Message& message, std::string_view payload);
+  absl::Status Stage(const Step& step, const Message& message,
+                     std::string_view payload);
   absl::Status StageDefinition(Spool& spool, Xid xid, Oid oid);
-  absl::Status Seal(Xid xid, std::string_view gid, Lsn prepare_lsn, Lsn end_lsn, PgTime time);
+  absl::Status Seal(Xid xid, std::string_view gid, Lsn prepare_lsn, Lsn end_lsn,
+                    PgTime time);
   absl::Status ReplayRecord(const StagedRecord& record, RelationMap& relations);
   absl::Status Replay(const StreamCommitMessage& message);
   absl::Status CommitPrepared(const CommitPreparedMessage& message);
@@ -151,7 +184,7 @@ class Applier {
   std::vector<ReplicaTable*> stale_;
   bool sync_soon_ = false;
 
-  Lsn reached_;    // everything up to here is applied or was not for us
+  Lsn reached_;  // everything up to here is applied or was not for us
   Lsn committed_;
   Lsn durable_;
   absl::Time now_;

@@ -1,4 +1,5 @@
-// The part of Applier that turns changes into rows: which table, whether at all, and what if the row does not fit.
+// The part of Applier that turns changes into rows: which table, whether at
+// all, and what if the row does not fit.
 #include <algorithm>
 #include <string>
 #include <variant>
@@ -32,20 +33,27 @@ std::vector<int> Sorted(std::vector<int> places) {
 }
 
 Fit Compare(const RelationDefinition& relation, const TableShape& shape) {
-  if (relation.oid != shape.oid || relation.columns.size() != shape.columns.size()) return Fit::kDifferent;
+  if (relation.oid != shape.oid ||
+      relation.columns.size() != shape.columns.size())
+    return Fit::kDifferent;
   for (std::size_t i = 0; i < shape.columns.size(); ++i) {
     const RelationDefinition::Column& theirs = relation.columns[i];
     const TableColumn& ours = shape.columns[i];
-    if (theirs.name != ours.pg_name || theirs.type != ours.type_oid || theirs.type_modifier != ours.type_modifier) {
+    if (theirs.name != ours.pg_name || theirs.type != ours.type_oid ||
+        theirs.type_modifier != ours.type_modifier) {
       return Fit::kDifferent;
     }
   }
   const char identity = static_cast<char>(relation.identity);
   const std::vector<int> flagged = FlaggedColumns(relation);
-  // Where only inserts are published, the column list may leave out a part of the key.
-  const bool key_matters = !shape.KeyColumns().empty() || shape.publishes_update_or_delete;
-  if (identity == 'd' && key_matters && flagged != Sorted(shape.KeyColumns())) return Fit::kDifferent;
-  if (identity == 'i' && flagged != Sorted(shape.IdentityColumns())) return Fit::kIdentity;
+  // Where only inserts are published, the column list may leave out a part of
+  // the key.
+  const bool key_matters =
+      !shape.KeyColumns().empty() || shape.publishes_update_or_delete;
+  if (identity == 'd' && key_matters && flagged != Sorted(shape.KeyColumns()))
+    return Fit::kDifferent;
+  if (identity == 'i' && flagged != Sorted(shape.IdentityColumns()))
+    return Fit::kIdentity;
   return identity == shape.replica_identity ? Fit::kSame : Fit::kIdentity;
 }
 
@@ -55,24 +63,35 @@ absl::Status Applier::Apply(const Message& message, RelationMap& relations) {
   if (applying_->skip) return absl::OkStatus();
   if (const auto* insert = std::get_if<InsertMessage>(&message)) {
     ASSIGN_OR_RETURN(ReplicaTable * table, Target(insert->relation, relations));
-    return table == nullptr ? absl::OkStatus() : ApplyRow(*table, table->writer->Insert(insert->new_tuple));
+    return table == nullptr
+               ? absl::OkStatus()
+               : ApplyRow(*table, table->writer->Insert(insert->new_tuple));
   }
   if (const auto* update = std::get_if<UpdateMessage>(&message)) {
     ASSIGN_OR_RETURN(ReplicaTable * table, Target(update->relation, relations));
     if (table == nullptr) return absl::OkStatus();
-    return ApplyRow(*table, table->writer->Update(update->old_kind, update->old_tuple, update->new_tuple));
+    return ApplyRow(*table,
+                    table->writer->Update(update->old_kind, update->old_tuple,
+                                          update->new_tuple));
   }
   if (const auto* del = std::get_if<DeleteMessage>(&message)) {
     ASSIGN_OR_RETURN(ReplicaTable * table, Target(del->relation, relations));
-    return table == nullptr ? absl::OkStatus() : ApplyRow(*table, table->writer->Delete(del->old_kind, del->old_tuple));
+    return table == nullptr
+               ? absl::OkStatus()
+               : ApplyRow(*table,
+                          table->writer->Delete(del->old_kind, del->old_tuple));
   }
-  if (const auto* truncate = std::get_if<TruncateMessage>(&message)) return ApplyTruncate(*truncate, relations);
-  if (const auto* logical = std::get_if<LogicalMessage>(&message)) return KeepMessage(*logical);
+  if (const auto* truncate = std::get_if<TruncateMessage>(&message))
+    return ApplyTruncate(*truncate, relations);
+  if (const auto* logical = std::get_if<LogicalMessage>(&message))
+    return KeepMessage(*logical);
   return absl::InternalError("a message that is no change");
 }
 
-absl::Status Applier::ApplyTruncate(const TruncateMessage& message, RelationMap& relations) {
-  // CASCADE has been followed by the publisher: the message lists every table that is to be emptied.
+absl::Status Applier::ApplyTruncate(const TruncateMessage& message,
+                                    RelationMap& relations) {
+  // CASCADE has been followed by the publisher: the message lists every table
+  // that is to be emptied.
   for (Oid oid : message.relations) {
     ASSIGN_OR_RETURN(ReplicaTable * table, Target(oid, relations));
     if (table == nullptr) continue;
@@ -81,21 +100,28 @@ absl::Status Applier::ApplyTruncate(const TruncateMessage& message, RelationMap&
   return absl::OkStatus();
 }
 
-absl::Status Applier::ApplyRow(ReplicaTable& table, const absl::StatusOr<Outcome>& outcome) {
+absl::Status Applier::ApplyRow(ReplicaTable& table,
+                               const absl::StatusOr<Outcome>& outcome) {
   if (outcome.ok()) {
-    return *outcome == Outcome::kDone ? absl::OkStatus() : replica_.CountConflict(table, *outcome);
+    return *outcome == Outcome::kDone ? absl::OkStatus()
+                                      : replica_.CountConflict(table, *outcome);
   }
-  // The table may have changed at the publisher in a way that the stream does not tell (NOT NULL was dropped).
-  if (absl::IsOutOfRange(outcome.status())) return MarkStale(table, "", View(outcome.status().message()));
+  // The table may have changed at the publisher in a way that the stream does
+  // not tell (NOT NULL was dropped).
+  if (absl::IsOutOfRange(outcome.status()))
+    return MarkStale(table, "", View(outcome.status().message()));
   return outcome.status();
 }
 
 absl::Status Applier::KeepMessage(const LogicalMessage& message) {
   if (!options_.keep_messages) return absl::OkStatus();
   RETURN_IF_ERROR(replica_.Begin());
-  ASSIGN_OR_RETURN(Statement insert,
-                   replica_.database().Prepare("insert into sublite_messages (lsn, transactional, prefix, content, sent_at, "
-                                               "source) values (?1, ?2, ?3, ?4, ?5, ?6) on conflict do nothing"));
+  ASSIGN_OR_RETURN(
+      Statement insert,
+      replica_.database().Prepare(
+          "insert into sublite_messages (lsn, transactional, prefix, content, "
+          "sent_at, "
+          "source) values (?1, ?2, ?3, ?4, ?5, ?6) on conflict do nothing"));
   const std::string lsn = message.lsn.ToString();
   const std::string now = FormatPgTime(ToPgTime(now_));
   RETURN_IF_ERROR(insert.BindText(1, lsn));
@@ -107,22 +133,27 @@ absl::Status Applier::KeepMessage(const LogicalMessage& message) {
   return insert.Run();
 }
 
-// ------------------------------------------------------------------------------------------------ which table
+// ------------------------------------------------------------------------------------------------
+// which table
 
 bool Applier::HoldsAlready(ReplicaTable& table) {
   if (table.decided_for == applying_number_) return table.decided_skip;
   table.decided_for = applying_number_;
-  table.decided_skip = table.copy_pos.valid() && applying_->commit_lsn < table.copy_pos && table.snapshot.Sees(applying_->xid);
+  table.decided_skip = table.copy_pos.valid() &&
+                       applying_->commit_lsn < table.copy_pos &&
+                       table.snapshot.Sees(applying_->xid);
   return table.decided_skip;
 }
 
 absl::StatusOr<ReplicaTable*> Applier::Target(Oid oid, RelationMap& relations) {
   RelationDefinition* relation = relations.Find(oid);
   if (relation == nullptr) {
-    return absl::DataLossError(absl::StrCat("a change of relation ", oid, ", which was never described"));
+    return absl::DataLossError(absl::StrCat("a change of relation ", oid,
+                                            ", which was never described"));
   }
   if (relation->generation != replica_.generation()) {
-    relation->table = replica_.FindTable(relation->pg_schema, relation->pg_table);
+    relation->table =
+        replica_.FindTable(relation->pg_schema, relation->pg_table);
     relation->generation = replica_.generation();
     relation->fits = false;
   }
@@ -131,7 +162,8 @@ absl::StatusOr<ReplicaTable*> Applier::Target(Oid oid, RelationMap& relations) {
     RETURN_IF_ERROR(ExpectTable(*relation, table));
     return nullptr;
   }
-  if (table->state == TableState::kFailed && table->copied_for != relation->message) {
+  if (table->state == TableState::kFailed &&
+      table->copied_for != relation->message) {
     // Of another shape, perhaps, than the one that could not be copied.
     catalog_due_ = true;
     table->copied_for = relation->message;
@@ -148,9 +180,11 @@ absl::StatusOr<ReplicaTable*> Applier::Target(Oid oid, RelationMap& relations) {
   return table;
 }
 
-// A table that is new here, or published again. It is copied between transactions, and its copy will hold this change; until
-// then the replica says that it is not complete.
-absl::Status Applier::ExpectTable(const RelationDefinition& relation, ReplicaTable* table) {
+// A table that is new here, or published again. It is copied between
+// transactions, and its copy will hold this change; until then the replica says
+// that it is not complete.
+absl::Status Applier::ExpectTable(const RelationDefinition& relation,
+                                  ReplicaTable* table) {
   catalog_due_ = true;
   RETURN_IF_ERROR(replica_.Begin());
   if (table != nullptr) {
@@ -162,28 +196,37 @@ absl::Status Applier::ExpectTable(const RelationDefinition& relation, ReplicaTab
   published.pg_schema = relation.pg_schema;
   published.pg_table = relation.pg_table;
   published.replica_identity = static_cast<char>(relation.identity);
-  ASSIGN_OR_RETURN(table, replica_.AddTable(published, copy_.NameOf(published)));
+  ASSIGN_OR_RETURN(table,
+                   replica_.AddTable(published, copy_.NameOf(published)));
   table->newly_published = true;
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> Applier::Fits(RelationDefinition& relation, ReplicaTable& table) {
+absl::StatusOr<bool> Applier::Fits(RelationDefinition& relation,
+                                   ReplicaTable& table) {
   const Fit fit = Compare(relation, table.shape);
   if (fit == Fit::kDifferent) {
-    RETURN_IF_ERROR(MarkStale(table, relation.message, "its shape changed at the publisher"));
+    RETURN_IF_ERROR(MarkStale(table, relation.message,
+                              "its shape changed at the publisher"));
     return false;
   }
   if (options_.binary && FindUndecodable(table.shape) != nullptr) {
     needs_text_ = true;
-    return absl::AbortedError(absl::StrCat("table ", table.shape.FullName(), " has values without a binary decoder"));
+    return absl::AbortedError(
+        absl::StrCat("table ", table.shape.FullName(),
+                     " has values without a binary decoder"));
   }
-  // What a description does not carry may have changed as well: the primary key under REPLICA IDENTITY FULL, NOT NULL, a column
-  // dropped and added under the same name, values rewritten in place, a table that left the publication and came back.
+  // What a description does not carry may have changed as well: the primary key
+  // under REPLICA IDENTITY FULL, NOT NULL, a column dropped and added under the
+  // same name, values rewritten in place, a table that left the publication and
+  // came back.
   if (options_.still_fits && !relation.checked) {
-    ASSIGN_OR_RETURN(const bool fits, options_.still_fits(table, applying_->commit_lsn));
+    ASSIGN_OR_RETURN(const bool fits,
+                     options_.still_fits(table, applying_->commit_lsn));
     relation.checked = true;
     if (!fits) {
-      RETURN_IF_ERROR(MarkStale(table, "", "the publisher's catalog describes it differently"));
+      RETURN_IF_ERROR(MarkStale(
+          table, "", "the publisher's catalog describes it differently"));
       return false;
     }
   }
@@ -193,7 +236,8 @@ absl::StatusOr<bool> Applier::Fits(RelationDefinition& relation, ReplicaTable& t
   for (TableColumn& column : shape.columns) column.identity_place = 0;
   if (shape.replica_identity == 'i') {
     int place = 0;
-    for (int column : FlaggedColumns(relation)) shape.columns[column].identity_place = ++place;
+    for (int column : FlaggedColumns(relation))
+      shape.columns[column].identity_place = ++place;
   }
   RETURN_IF_ERROR(replica_.Begin());
   RETURN_IF_ERROR(replica_.SetIdentity(table, shape));
@@ -201,16 +245,24 @@ absl::StatusOr<bool> Applier::Fits(RelationDefinition& relation, ReplicaTable& t
   return true;
 }
 
-absl::Status Applier::MarkStale(ReplicaTable& table, const std::string& relation_message, std::string_view why) {
+absl::Status Applier::MarkStale(ReplicaTable& table,
+                                const std::string& relation_message,
+                                std::string_view why) {
   if (!relation_message.empty() && table.copied_for == relation_message) {
-    // Copied for this very description a moment ago: stream and catalog disagree, and copying again would not end.
-    failed_table_ = FailedTable{table.id, "the publisher's stream and its catalog describe the table differently; "
-                                          "`sublite resync` tries again"};
-    return absl::AbortedError(absl::StrCat("table ", table.shape.FullName(), ": ", failed_table_->error));
+    // Copied for this very description a moment ago: stream and catalog
+    // disagree, and copying again would not end.
+    failed_table_ = FailedTable{table.id,
+                                "the publisher's stream and its catalog "
+                                "describe the table differently; "
+                                "`sublite resync` tries again"};
+    return absl::AbortedError(absl::StrCat("table ", table.shape.FullName(),
+                                           ": ", failed_table_->error));
   }
-  LogInfo("the table is copied again", {{"table", table.shape.FullName()}, {"why", std::string(why)}});
+  LogInfo("the table is copied again",
+          {{"table", table.shape.FullName()}, {"why", std::string(why)}});
   RETURN_IF_ERROR(replica_.Begin());
-  RETURN_IF_ERROR(replica_.AddEvent("schema", table.shape.name, applying_->commit_lsn, why));
+  RETURN_IF_ERROR(replica_.AddEvent("schema", table.shape.name,
+                                    applying_->commit_lsn, why));
   table.stale = true;
   table.copied_for = relation_message;
   stale_.push_back(&table);
@@ -228,13 +280,17 @@ absl::Status Applier::CopyStale() {
       continue;
     }
     if (absl::IsNotFound(copied.status())) {
-      // It has left the publication, or the publisher, since: its rows stay as they were before this.
-      RETURN_IF_ERROR(replica_.SetTableState(table, TableState::kUnpublished, "not published any more"));
+      // It has left the publication, or the publisher, since: its rows stay as
+      // they were before this.
+      RETURN_IF_ERROR(replica_.SetTableState(table, TableState::kUnpublished,
+                                             "not published any more"));
       table.stale = false;
       continue;
     }
-    if (absl::IsOutOfRange(copied.status()) || absl::IsFailedPrecondition(copied.status())) {
-      failed_table_ = FailedTable{table.id, std::string(copied.status().message())};
+    if (absl::IsOutOfRange(copied.status()) ||
+        absl::IsFailedPrecondition(copied.status())) {
+      failed_table_ =
+          FailedTable{table.id, std::string(copied.status().message())};
       return absl::AbortedError(copied.status().message());
     }
     return copied.status();

@@ -14,7 +14,8 @@ absl::Status Assembler::Misplaced(const char* name) const {
       where = absl::StrCat("in transaction ", xid_, ", which began with Begin");
       break;
     case State::kPrepare:
-      where = absl::StrCat("in transaction ", xid_, ", which began with Begin Prepare");
+      where = absl::StrCat("in transaction ", xid_,
+                           ", which began with Begin Prepare");
       break;
     case State::kStreamBlock:
       where = absl::StrCat("in a stream block of transaction ", xid_);
@@ -27,7 +28,8 @@ absl::StatusOr<Step> Assembler::Next(const Message& message) {
   return std::visit([this](const auto& m) { return On(m); }, message);
 }
 
-absl::StatusOr<Step> Assembler::Change(const std::optional<Xid>& xid, const char* name) const {
+absl::StatusOr<Step> Assembler::Change(const std::optional<Xid>& xid,
+                                       const char* name) const {
   switch (state_) {
     case State::kTransaction:
       return Step{Action::kApply, xid_, xid_};
@@ -52,15 +54,17 @@ absl::StatusOr<Step> Assembler::On(const BeginMessage& message) {
 absl::StatusOr<Step> Assembler::On(const CommitMessage& message) {
   if (state_ != State::kTransaction) return Misplaced("Commit");
   if (message.commit_lsn != lsn_) {
-    return absl::DataLossError(absl::StrCat("Commit at ", message.commit_lsn.ToString(), " in transaction ", xid_,
-                                            ", whose Begin announced ", lsn_.ToString()));
+    return absl::DataLossError(absl::StrCat(
+        "Commit at ", message.commit_lsn.ToString(), " in transaction ", xid_,
+        ", whose Begin announced ", lsn_.ToString()));
   }
   state_ = State::kIdle;
   return Step{Action::kCommit, xid_, xid_};
 }
 
 absl::StatusOr<Step> Assembler::On(const LogicalMessage& message) {
-  // One that is not transactional belongs to no transaction, wherever it stands.
+  // One that is not transactional belongs to no transaction, wherever it
+  // stands.
   if (!message.transactional) return Step{Action::kNote, 0, 0};
   return Change(message.xid, "Message");
 }
@@ -71,7 +75,8 @@ absl::StatusOr<Step> Assembler::On(const OriginMessage&) {
 }
 
 absl::StatusOr<Step> Assembler::On(const RelationMessage& message) {
-  if (state_ == State::kStreamBlock) return Step{Action::kStage, xid_, message.xid.value_or(xid_)};
+  if (state_ == State::kStreamBlock)
+    return Step{Action::kStage, xid_, message.xid.value_or(xid_)};
   return Step{Action::kDescribe, xid_, xid_};
 }
 
@@ -81,9 +86,10 @@ absl::StatusOr<Step> Assembler::On(const StreamStartMessage& message) {
   if (state_ != State::kIdle) return Misplaced("Stream Start");
   const bool known = streamed_.contains(message.xid);
   if (message.first_segment == known) {
-    return absl::DataLossError(absl::StrCat("Stream Start of transaction ", message.xid,
-                                            known ? " says that it begins, but it is open already"
-                                                  : " continues it, but its beginning never came"));
+    return absl::DataLossError(
+        absl::StrCat("Stream Start of transaction ", message.xid,
+                     known ? " says that it begins, but it is open already"
+                           : " continues it, but its beginning never came"));
   }
   state_ = State::kStreamBlock;
   xid_ = message.xid;
@@ -101,16 +107,20 @@ absl::StatusOr<Step> Assembler::On(const StreamStopMessage&) {
 absl::StatusOr<Step> Assembler::On(const StreamCommitMessage& message) {
   if (state_ != State::kIdle) return Misplaced("Stream Commit");
   if (streamed_.erase(message.xid) == 0) {
-    return absl::DataLossError(absl::StrCat("Stream Commit of transaction ", message.xid, ", which was never streamed"));
+    return absl::DataLossError(absl::StrCat("Stream Commit of transaction ",
+                                            message.xid,
+                                            ", which was never streamed"));
   }
   return Step{Action::kReplay, message.xid, message.xid};
 }
 
 absl::StatusOr<Step> Assembler::On(const StreamAbortMessage& message) {
   if (state_ != State::kIdle) return Misplaced("Stream Abort");
-  // A publisher may abort what it never streamed (PostgreSQL 18 has): there is nothing to drop.
+  // A publisher may abort what it never streamed (PostgreSQL 18 has): there is
+  // nothing to drop.
   if (!streamed_.contains(message.xid)) return Step{};
-  if (message.xid != message.subxid) return Step{Action::kVoid, message.xid, message.subxid};
+  if (message.xid != message.subxid)
+    return Step{Action::kVoid, message.xid, message.subxid};
   streamed_.erase(message.xid);
   return Step{Action::kDiscard, message.xid, message.xid};
 }
@@ -118,7 +128,9 @@ absl::StatusOr<Step> Assembler::On(const StreamAbortMessage& message) {
 absl::StatusOr<Step> Assembler::On(const BeginPrepareMessage& message) {
   if (state_ != State::kIdle) return Misplaced("Begin Prepare");
   if (streamed_.contains(message.xid)) {
-    return absl::DataLossError(absl::StrCat("Begin Prepare of transaction ", message.xid, ", which is being streamed"));
+    return absl::DataLossError(absl::StrCat("Begin Prepare of transaction ",
+                                            message.xid,
+                                            ", which is being streamed"));
   }
   state_ = State::kPrepare;
   xid_ = message.xid;
@@ -128,10 +140,17 @@ absl::StatusOr<Step> Assembler::On(const BeginPrepareMessage& message) {
 }
 
 absl::StatusOr<Step> Assembler::On(const PrepareMessage& message) {
+  // PostgreSQL 18 sends no Begin Prepare for a transaction without changes.
+  if (state_ == State::kIdle && !streamed_.contains(message.xid))
+    return Step{Action::kSeal, message.xid, message.xid};
   if (state_ != State::kPrepare) return Misplaced("Prepare");
-  if (message.xid != xid_ || message.prepare_lsn != lsn_ || message.gid != gid_) {
-    return absl::DataLossError(absl::StrCat("Prepare of transaction ", message.xid, " at ", message.prepare_lsn.ToString(),
-                                            " ends the Begin Prepare of transaction ", xid_, " at ", lsn_.ToString()));
+  if (message.xid != xid_ || message.prepare_lsn != lsn_ ||
+      message.gid != gid_) {
+    return absl::DataLossError(
+        absl::StrCat("Prepare of transaction ", message.xid, " at ",
+                     message.prepare_lsn.ToString(),
+                     " ends the Begin Prepare of transaction ", xid_, " at ",
+                     lsn_.ToString()));
   }
   state_ = State::kIdle;
   return Step{Action::kSeal, xid_, xid_};
@@ -150,7 +169,9 @@ absl::StatusOr<Step> Assembler::On(const RollbackPreparedMessage& message) {
 absl::StatusOr<Step> Assembler::On(const StreamPrepareMessage& message) {
   if (state_ != State::kIdle) return Misplaced("Stream Prepare");
   if (streamed_.erase(message.xid) == 0) {
-    return absl::DataLossError(absl::StrCat("Stream Prepare of transaction ", message.xid, ", which was never streamed"));
+    return absl::DataLossError(absl::StrCat("Stream Prepare of transaction ",
+                                            message.xid,
+                                            ", which was never streamed"));
   }
   return Step{Action::kSeal, message.xid, message.xid};
 }

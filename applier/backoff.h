@@ -1,6 +1,8 @@
-// Growing, jittered pauses between attempts: half a second at first, 30 seconds at most.
+// Growing, jittered pauses between attempts: half a second at first, 30 seconds
+// at most.
 //
-// The jitter keeps a fleet of devices from coming back in step after their publisher restarted. Threads: one.
+// The jitter keeps a fleet of devices from coming back in step after their
+// publisher restarted. Threads: one.
 #ifndef SUBLITE_APPLIER_BACKOFF_H_
 #define SUBLITE_APPLIER_BACKOFF_H_
 

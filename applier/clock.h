@@ -12,7 +12,9 @@
 
 namespace sublite {
 
-inline PgTime ToPgTime(absl::Time time) { return PgTimeFromUnixMicros(absl::ToUnixMicros(time)); }
+inline PgTime ToPgTime(absl::Time time) {
+  return PgTimeFromUnixMicros(absl::ToUnixMicros(time));
+}
 
 // `2024-02-29 12:00:00.5+00:00` for now.
 inline std::string NowText() { return FormatPgTime(ToPgTime(absl::Now())); }

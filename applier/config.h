@@ -1,6 +1,8 @@
-// What sublite was told to do: the settings of CONTRACT.md section 1, checked, and unchanged from then on.
+// What sublite was told to do: the settings of CONTRACT.md section 1, checked,
+// and unchanged from then on.
 //
-// Plain data without I/O; io/config_file fills it from TOML and flags. Secrets are held in Secret, which prints as `***`.
+// Plain data without I/O; io/config_file fills it from TOML and flags. Secrets
+// are held in Secret, which prints as `***`.
 #ifndef SUBLITE_APPLIER_CONFIG_H_
 #define SUBLITE_APPLIER_CONFIG_H_
 
@@ -22,7 +24,9 @@ class Secret {
   explicit Secret(std::string text) : text_(std::move(text)) {}
   const std::string& reveal() const { return text_; }
   bool empty() const { return text_.empty(); }
-  friend std::ostream& operator<<(std::ostream& out, const Secret&) { return out << "***"; }
+  friend std::ostream& operator<<(std::ostream& out, const Secret&) {
+    return out << "***";
+  }
 
  private:
   std::string text_;
@@ -34,7 +38,7 @@ enum class LogFormat { kAuto, kText, kJson, kJournal };
 enum class LogLevel { kDebug, kInfo, kWarn, kError };
 
 struct TableSetting {
-  std::string name;     // SQLite name; "" as by the naming rules
+  std::string name;  // SQLite name; "" as by the naming rules
   bool has_numeric = false;
   NumericMode numeric = NumericMode::kAuto;
 };
@@ -43,7 +47,8 @@ struct Config {
   struct {
     Secret conninfo;  // may hold a password
     std::string password_file;
-    Secret password;  // from password_file or systemd's credential `password`; empty if neither (io/config_file LoadPassword)
+    Secret password;  // from password_file or systemd's credential `password`;
+                      // empty if neither (io/config_file LoadPassword)
     std::vector<std::string> publications;
     std::string slot;
     bool two_phase = true;

@@ -13,26 +13,33 @@ constexpr std::size_t kPartBytes = 128 * 1024;
 
 }  // namespace
 
-absl::Status PreparedStore::AddPart(std::int64_t id, int part, std::string_view data) {
+absl::Status PreparedStore::AddPart(std::int64_t id, int part,
+                                    std::string_view data) {
   ASSIGN_OR_RETURN(Statement insert,
-                   database_.Prepare("insert into sublite_staged (prepared_id, part, data) values (?1, ?2, ?3)"));
+                   database_.Prepare("insert into sublite_staged (prepared_id, "
+                                     "part, data) values (?1, ?2, ?3)"));
   RETURN_IF_ERROR(insert.BindInt(1, id));
   RETURN_IF_ERROR(insert.BindInt(2, part));
   RETURN_IF_ERROR(insert.BindBlob(3, data));
   return insert.Run();
 }
 
-absl::Status PreparedStore::Seal(const PreparedTransaction& transaction, Spool& spool) {
-  ASSIGN_OR_RETURN(Statement insert,
-                   database_.Prepare("insert into sublite_prepared (gid, xid, prepare_lsn, prepared_at, changes, bytes, "
-                                     "end_pos, source) values (?1, ?2, ?3, ?4, 0, 0, ?5, ?6) on conflict do nothing"));
+absl::Status PreparedStore::Seal(const PreparedTransaction& transaction,
+                                 Spool& spool) {
+  ASSIGN_OR_RETURN(
+      Statement insert,
+      database_.Prepare("insert into sublite_prepared (gid, xid, prepare_lsn, "
+                        "prepared_at, changes, bytes, "
+                        "end_pos, source) values (?1, ?2, ?3, ?4, 0, 0, ?5, "
+                        "?6) on conflict do nothing"));
   const std::string prepare_lsn = transaction.prepare_lsn.ToString();
   const std::string prepared_at = FormatPgTime(transaction.prepare_time);
   RETURN_IF_ERROR(insert.BindText(1, transaction.gid));
   RETURN_IF_ERROR(insert.BindInt(2, transaction.xid));
   RETURN_IF_ERROR(insert.BindText(3, prepare_lsn));
   RETURN_IF_ERROR(insert.BindText(4, prepared_at));
-  RETURN_IF_ERROR(insert.BindInt(5, static_cast<std::int64_t>(transaction.end_lsn.value())));
+  RETURN_IF_ERROR(insert.BindInt(
+      5, static_cast<std::int64_t>(transaction.end_lsn.value())));
   RETURN_IF_ERROR(insert.BindInt(6, transaction.source));
   RETURN_IF_ERROR(insert.Run());
   if (database_.changes() == 0) return absl::OkStatus();
@@ -54,12 +61,15 @@ absl::Status PreparedStore::Seal(const PreparedTransaction& transaction, Spool& 
   bytes += static_cast<std::int64_t>(data.size());
   if (!data.empty()) RETURN_IF_ERROR(AddPart(id, part, data));
   return database_.Execute(
-      absl::StrCat("update sublite_prepared set changes = ", changes, ", bytes = ", bytes, " where id = ", id));
+      absl::StrCat("update sublite_prepared set changes = ", changes,
+                   ", bytes = ", bytes, " where id = ", id));
 }
 
-absl::StatusOr<std::optional<std::int64_t>> PreparedStore::Find(Xid xid, std::string_view gid, std::int64_t source) {
+absl::StatusOr<std::optional<std::int64_t>> PreparedStore::Find(
+    Xid xid, std::string_view gid, std::int64_t source) {
   ASSIGN_OR_RETURN(Statement select,
-                   database_.Prepare("select id from sublite_prepared where xid = ?1 and gid = ?2 and source = ?3 "
+                   database_.Prepare("select id from sublite_prepared where "
+                                     "xid = ?1 and gid = ?2 and source = ?3 "
                                      "order by id desc limit 1"));
   RETURN_IF_ERROR(select.BindInt(1, xid));
   RETURN_IF_ERROR(select.BindText(2, gid));
@@ -68,15 +78,19 @@ absl::StatusOr<std::optional<std::int64_t>> PreparedStore::Find(Xid xid, std::st
   return row ? std::optional<std::int64_t>(select.Int(0)) : std::nullopt;
 }
 
-absl::Status PreparedStore::ForEach(std::int64_t id, const std::function<absl::Status(const StagedRecord&)>& visit) {
+absl::Status PreparedStore::ForEach(
+    std::int64_t id,
+    const std::function<absl::Status(const StagedRecord&)>& visit) {
   ASSIGN_OR_RETURN(Statement select,
-                   database_.Prepare("select data from sublite_staged where prepared_id = ?1 and part = ?2"));
+                   database_.Prepare("select data from sublite_staged where "
+                                     "prepared_id = ?1 and part = ?2"));
   RETURN_IF_ERROR(select.BindInt(1, id));
   for (int part = 0;; ++part) {
     RETURN_IF_ERROR(select.BindInt(2, part));
     ASSIGN_OR_RETURN(const bool row, select.Step());
     if (!row) return absl::OkStatus();
-    // No statement may be active while changes are applied: SQLite would refuse to drop an index or a table.
+    // No statement may be active while changes are applied: SQLite would refuse
+    // to drop an index or a table.
     const std::string copy(select.Blob(0));
     select.Reset();
     std::string_view data = copy;
@@ -88,8 +102,9 @@ absl::Status PreparedStore::ForEach(std::int64_t id, const std::function<absl::S
 }
 
 absl::Status PreparedStore::Remove(std::int64_t id) {
-  return database_.Execute(absl::StrCat("delete from sublite_staged where prepared_id = ", id,
-                                        "; delete from sublite_prepared where id = ", id));
+  return database_.Execute(
+      absl::StrCat("delete from sublite_staged where prepared_id = ", id,
+                   "; delete from sublite_prepared where id = ", id));
 }
 
 }  // namespace sublite

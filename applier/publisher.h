@@ -1,11 +1,16 @@
-// The seam to the publisher: everything that sublite asks of a PostgreSQL server.
+// The seam to the publisher: everything that sublite asks of a PostgreSQL
+// server.
 //
-// io/LibpqPublisher is the real one; tests have a fake. All calls block, end early with Cancelled when sublite is told to
-// stop, and never throw. Errors: Unavailable where trying again can help (network, server starting or shutting down, slot
-// still active), FailedPrecondition where only a person can (password, missing publication, wal_level, privileges),
-// NotFound as noted, DataLoss for answers that contradict the protocol. No error text ever holds a password.
+// io/LibpqPublisher is the real one; tests have a fake. All calls block, end
+// early with Cancelled when sublite is told to stop, and never throw. Errors:
+// Unavailable where trying again can help (network, server starting or shutting
+// down, slot still active), FailedPrecondition where only a person can
+// (password, missing publication, wal_level, privileges), NotFound as noted,
+// DataLoss for answers that contradict the protocol. No error text ever holds a
+// password.
 //
-// Threads: one Publisher and what it returned belong to one thread; ReplicationStream has a receiver thread inside.
+// Threads: one Publisher and what it returned belong to one thread;
+// ReplicationStream has a receiver thread inside.
 #ifndef SUBLITE_APPLIER_PUBLISHER_H_
 #define SUBLITE_APPLIER_PUBLISHER_H_
 
@@ -20,6 +25,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "applier/snapshot.h"
 #include "applier/wire/lsn.h"
@@ -27,13 +33,23 @@
 
 namespace sublite {
 
+// Where the server's history left a timeline: what that timeline holds from
+// this position on is not in this server.
+struct TimelineSwitch {
+  std::uint32_t timeline = 0;
+  Lsn left_at;
+};
+
 struct PublisherIdentity {
   std::string system_identifier;  // IDENTIFY_SYSTEM systemid
   std::uint32_t timeline = 0;
-  Lsn wal_end;                    // IDENTIFY_SYSTEM xlogpos
+  std::vector<TimelineSwitch> history;  // TIMELINE_HISTORY, ascending; empty on
+                                        // timeline 1 or where the file is gone
+  Lsn wal_end;                          // IDENTIFY_SYSTEM xlogpos
   std::string database;
-  int server_version = 0;         // PQserverVersion: 150018 for 15.18
-  std::string server_version_text;  // "15.18 (Debian …)": parameter server_version
+  int server_version = 0;  // PQserverVersion: 150018 for 15.18
+  std::string
+      server_version_text;  // "15.18 (Debian …)": parameter server_version
 };
 
 struct SlotState {
@@ -45,8 +61,9 @@ struct SlotState {
   Lsn confirmed_flush;  // 0 while NULL (still being made)
   Lsn restart;
   bool two_phase = false;
-  bool lost = false;         // wal_status = 'lost', or an invalidation_reason, or conflicting
-  std::string lost_reason;   // in PostgreSQL's words where it gives any
+  bool lost =
+      false;  // wal_status = 'lost', or an invalidation_reason, or conflicting
+  std::string lost_reason;  // in PostgreSQL's words where it gives any
 };
 
 struct SlotOptions {
@@ -57,7 +74,8 @@ struct SlotOptions {
 
 struct CreatedSlot {
   Lsn consistent_point;
-  // What the slot's exported snapshot sees: exactly the transactions that committed before consistent_point.
+  // What the slot's exported snapshot sees: exactly the transactions that
+  // committed before consistent_point.
   Snapshot snapshot;
 };
 
@@ -80,7 +98,8 @@ class Frame {
  public:
   using Deleter = void (*)(void*);
   Frame() = default;
-  Frame(char* data, std::size_t size, Deleter deleter) : data_(data, deleter), size_(size) {}
+  Frame(char* data, std::size_t size, Deleter deleter)
+      : data_(data, deleter), size_(size) {}
   // A copy of `bytes`, for tests.
   static Frame Copy(std::string_view bytes) {
     char* data = static_cast<char*>(std::malloc(bytes.size() + 1));
@@ -98,7 +117,8 @@ class Frame {
 
 // What may be told to the publisher (DESIGN.md decision 2).
 struct Positions {
-  Lsn flushed;  // survives power loss here; the publisher may forget what is before it
+  Lsn flushed;  // survives power loss here; the publisher may forget what is
+                // before it
   Lsn applied;  // visible to readers here
 };
 
@@ -106,11 +126,14 @@ class ReplicationStream {
  public:
   virtual ~ReplicationStream() = default;
 
-  // Appends the frames that have arrived to `*frames`; waits up to `timeout` for the first. OK with nothing appended is a
-  // time-out. Frames that arrived before the connection was lost are delivered before its error.
-  virtual absl::Status Receive(absl::Duration timeout, std::vector<Frame>* frames) = 0;
+  // Appends the frames that have arrived to `*frames`; waits up to `timeout`
+  // for the first. OK with nothing appended is a time-out. Frames that arrived
+  // before the connection was lost are delivered before its error.
+  virtual absl::Status Receive(absl::Duration timeout,
+                               std::vector<Frame>* frames) = 0;
 
-  // Sets what the next status updates say; with `now` one is sent at once. Positions never go back.
+  // Sets what the next status updates say; with `now` one is sent at once.
+  // Positions never go back.
   virtual void Confirm(const Positions& positions, bool now) = 0;
 
   // True when frames wait that Receive has not yet delivered. Never blocks.
@@ -120,8 +143,8 @@ class ReplicationStream {
   virtual absl::Time LastHeard() const = 0;
 };
 
-// The rows of one table in one snapshot: one REPEATABLE READ, READ ONLY transaction with row_security = off. Destroying it
-// ends the transaction.
+// The rows of one table in one snapshot: one REPEATABLE READ, READ ONLY
+// transaction with row_security = off. Destroying it ends the transaction.
 class TableReader {
  public:
   virtual ~TableReader() = default;
@@ -130,11 +153,13 @@ class TableReader {
   virtual const Snapshot& snapshot() const = 0;
   // A position at or after the commit of everything that the snapshot sees.
   virtual Lsn snapshot_lsn() const = 0;
-  // The table as the catalog described it in this snapshot. NotFound from ReadTable where it is no longer published.
+  // The table as the catalog described it in this snapshot. NotFound from
+  // ReadTable where it is no longer published.
   virtual const PublishedTable& table() const = 0;
   virtual const PgTypes& types() const = 0;
 
-  // The next row in COPY text format, with its newline; false at the end. `*row` is valid until the next call.
+  // The next row in COPY text format, with its newline; false at the end.
+  // `*row` is valid until the next call.
   virtual absl::StatusOr<bool> Next(std::string_view* row) = 0;
 };
 
@@ -142,39 +167,58 @@ class Publisher {
  public:
   virtual ~Publisher() = default;
 
-  // (Re)connects: a replication connection and an ordinary one, both with the session settings of CONTRACT.md section 3,
-  // verified. Drops whatever was open before.
+  // (Re)connects: a replication connection and an ordinary one, both with the
+  // session settings of CONTRACT.md section 3, verified. Drops whatever was
+  // open before.
   virtual absl::StatusOr<PublisherIdentity> Connect() = 0;
+
+  // Where the server left `timeline` for the next one of its history
+  // (TIMELINE_HISTORY). NotFound if its history never was on it.
+  virtual absl::StatusOr<Lsn> ReadTimelineEnd(std::uint32_t timeline) {
+    return absl::NotFoundError(
+        absl::StrCat("the publisher's history has no timeline ", timeline));
+  }
 
   virtual absl::StatusOr<SlotState> ReadSlot(const std::string& name) = 0;
 
-  // Waits until every transaction that runs now has ended (PostgreSQL's rule). `on_wait` is called about once a second
-  // with a text that says for whom ("transaction 804 of pid 77 since …").
-  virtual absl::StatusOr<CreatedSlot> CreateSlot(const SlotOptions& options,
-                                                 const std::function<void(std::string_view)>& on_wait) = 0;
+  // Waits until every transaction that runs now has ended (PostgreSQL's rule).
+  // `on_wait` is called about once a second with a text that says for whom
+  // ("transaction 804 of pid 77 since …").
+  virtual absl::StatusOr<CreatedSlot> CreateSlot(
+      const SlotOptions& options,
+      const std::function<void(std::string_view)>& on_wait) = 0;
   // NotFound if there is none; Unavailable while it is active.
   virtual absl::Status DropSlot(const std::string& name) = 0;
 
-  // Everything that the publications publish, in one catalog snapshot. Tables whose row in it has a `problem` are
-  // included.
-  virtual absl::StatusOr<Publications> ReadPublications(const std::vector<std::string>& publications) = 0;
+  // Everything that the publications publish, in one catalog snapshot. Tables
+  // whose row in it has a `problem` are included.
+  virtual absl::StatusOr<Publications> ReadPublications(
+      const std::vector<std::string>& publications) = 0;
 
-  // Transactions (as "pid/virtual id" texts or the like, for comparing and showing only) that hold a lock on the table
-  // with this OID, or on its partitions, with which they can have written to it; prepared ones too.
-  virtual absl::StatusOr<std::vector<std::string>> ReadWriters(std::uint32_t relation) = 0;
+  // Transactions (as "pid/virtual id" texts or the like, for comparing and
+  // showing only) that hold a lock on the table with this OID, or on its
+  // partitions, with which they can have written to it; prepared ones too.
+  virtual absl::StatusOr<std::vector<std::string>> ReadWriters(
+      std::uint32_t relation) = 0;
 
-  // NotFound if it does not exist or is not published. The table's description is read inside the same snapshot.
-  virtual absl::StatusOr<std::unique_ptr<TableReader>> ReadTable(const std::string& pg_schema, const std::string& pg_table,
-                                                                const std::vector<std::string>& publications) = 0;
+  // NotFound if it does not exist or is not published. The table's description
+  // is read inside the same snapshot.
+  virtual absl::StatusOr<std::unique_ptr<TableReader>> ReadTable(
+      const std::string& pg_schema, const std::string& pg_table,
+      const std::vector<std::string>& publications) = 0;
 
-  // Runs one statement on the ordinary connection; rows of values in text form, NULL as "". For questions that only `check`
-  // asks (privileges, free slots), so that the seam does not grow a method for each. The statement is sublite's own text;
-  // names from outside go through QuoteLiteral.
-  virtual absl::StatusOr<std::vector<std::vector<std::string>>> Query(std::string_view sql) = 0;
+  // Runs one statement on the ordinary connection; rows of values in text form,
+  // NULL as "". For questions that only `check` asks (privileges, free slots),
+  // so that the seam does not grow a method for each. The statement is
+  // sublite's own text; names from outside go through QuoteLiteral.
+  virtual absl::StatusOr<std::vector<std::vector<std::string>>> Query(
+      std::string_view sql) = 0;
 
-  // Starts streaming on the replication connection. FailedPrecondition if the publication is not there for the slot
-  // (message of the server), Unavailable while the slot is active for another process.
-  virtual absl::StatusOr<std::unique_ptr<ReplicationStream>> StartReplication(const StreamOptions& options) = 0;
+  // Starts streaming on the replication connection. FailedPrecondition if the
+  // publication is not there for the slot (message of the server), Unavailable
+  // while the slot is active for another process.
+  virtual absl::StatusOr<std::unique_ptr<ReplicationStream>> StartReplication(
+      const StreamOptions& options) = 0;
 };
 
 }  // namespace sublite

@@ -5,7 +5,8 @@
 namespace sublite {
 namespace {
 
-// A Relation message inside a stream block is `R`, Int32 xid, and then the same as outside.
+// A Relation message inside a stream block is `R`, Int32 xid, and then the same
+// as outside.
 std::string WithoutXid(std::string_view raw, bool has_xid) {
   if (!has_xid || raw.size() < 5) return std::string(raw);
   std::string message(1, raw[0]);
@@ -15,7 +16,8 @@ std::string WithoutXid(std::string_view raw, bool has_xid) {
 
 }  // namespace
 
-RelationDefinition& RelationMap::Put(const RelationMessage& message, std::string_view raw, std::uint64_t serial,
+RelationDefinition& RelationMap::Put(const RelationMessage& message,
+                                     std::string_view raw, std::uint64_t serial,
                                      bool from_stream) {
   auto definition = std::make_unique<RelationDefinition>();
   definition->oid = message.relation;
@@ -23,7 +25,8 @@ RelationDefinition& RelationMap::Put(const RelationMessage& message, std::string
   definition->pg_table = std::string(message.name);
   definition->identity = message.identity;
   for (const RelationColumn& column : message.columns) {
-    definition->columns.push_back({std::string(column.name), column.key, column.type, column.type_modifier});
+    definition->columns.push_back({std::string(column.name), column.key,
+                                   column.type, column.type_modifier});
   }
   definition->serial = serial;
   definition->from_stream = from_stream;

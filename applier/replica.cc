@@ -1,5 +1,9 @@
 #include "applier/replica.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,56 +18,125 @@ namespace {
 
 constexpr absl::Duration kLockPatience = absl::Milliseconds(500);
 constexpr int kEventsKept = 10000;
+// A sublite that is being stopped needs a few seconds at most.
+constexpr absl::Duration kFileLockPatience = absl::Seconds(5);
+
+// SQLite needs to make files beside the database, and its own text does not say
+// which permission is missing.
+absl::Status CheckFolder(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "."
+                             : slash == 0               ? "/"
+                                                        : path.substr(0, slash);
+  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the folder ", folder, " of the replica cannot be written to: ",
+        std::strerror(errno), "; its user needs write permission there"));
+  }
+  if (access(path.c_str(), F_OK) == 0 &&
+      access(path.c_str(), R_OK | W_OK) != 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the replica ", path, " cannot be written to: ", std::strerror(errno)));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<FileGuard>> LockFile(
+    const std::string& path, const std::function<bool()>& stop) {
+  const absl::Time until = absl::Now() + kFileLockPatience;
+  while (true) {
+    absl::StatusOr<std::unique_ptr<FileGuard>> guard = FileGuard::Lock(path);
+    if (guard.ok() || !absl::IsUnavailable(guard.status())) return guard;
+    if (stop()) return absl::CancelledError("told to stop");
+    if (absl::Now() > until) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(guard.status().message(),
+                       ": stop it, or give this one a replica.database and a "
+                       "slot of its own"));
+    }
+    absl::SleepFor(absl::Milliseconds(100));
+  }
+}
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Replica>> Replica::Open(const std::string& path, std::function<bool()> stop) {
+absl::StatusOr<std::unique_ptr<Replica>> Replica::Open(
+    const std::string& path, std::function<bool()> stop) {
   auto replica = std::unique_ptr<Replica>(new Replica());
   replica->path_ = path;
   replica->stop_ = std::move(stop);
-  ASSIGN_OR_RETURN(replica->database_, Database::Open(path, Database::Mode::kCreate, kLockPatience));
+  RETURN_IF_ERROR(CheckFolder(path));
+  ASSIGN_OR_RETURN(
+      replica->database_,
+      Database::Open(path, Database::Mode::kCreate, kLockPatience));
   replica->database_->StopWhen(replica->stop_);
+  // Makes the file, without writing to one that is there.
+  absl::Status status =
+      replica->database_->Execute("pragma journal_mode = wal");
+  if (!status.ok())
+    return Annotate(status,
+                    absl::StrCat("cannot use ", path, " as the replica"));
+  ASSIGN_OR_RETURN(replica->guard_,
+                   LockFile(replica->database_->file_name(), replica->stop_));
   RETURN_IF_ERROR(replica->Prepare());
+  replica->guard_->Remember();
   RETURN_IF_ERROR(replica->Reload());
   return replica;
 }
 
 absl::Status Replica::Prepare() {
   // A file of a newer format is left alone before anything is written.
-  if (database_->QueryInt("select 1 from sqlite_schema where name = 'sublite_state'").ok()) {
-    ASSIGN_OR_RETURN(const std::int64_t format, database_->QueryInt("select format from sublite_state"));
+  if (database_
+          ->QueryInt("select 1 from sqlite_schema where name = 'sublite_state'")
+          .ok()) {
+    ASSIGN_OR_RETURN(const std::int64_t format,
+                     database_->QueryInt("select format from sublite_state"));
     if (format > kFileFormat) {
-      return absl::FailedPreconditionError(absl::StrCat("the file ", path_, " has format ", format,
-                                                        ", this sublite knows up to ", kFileFormat,
-                                                        ": use the newer sublite that wrote it"));
+      return absl::FailedPreconditionError(
+          absl::StrCat("the file ", path_, " has format ", format,
+                       ", this sublite knows up to ", kFileFormat,
+                       ": use the newer sublite that wrote it"));
     }
   }
-  // A checkpoint each 16 MB of WAL writes a page that changes often once, not at every commit: flash wears.
-  // WAL lets readers and the one writer go on side by side. NORMAL leaves syncing to Sync. The cache bounds memory: a
-  // transaction that outgrows it spills into the WAL. Renaming must not look into local views (legacy_alter_table), and a
-  // local schema's foreign keys are not ours to enforce.
-  RETURN_IF_ERROR(database_->Execute(
-      "pragma journal_mode = wal; pragma synchronous = normal; pragma cache_size = -16000; pragma temp_store = file;"
-      "pragma wal_autocheckpoint = 4000;"
-      "pragma journal_size_limit = 67108864; pragma foreign_keys = off; pragma recursive_triggers = off;"
-      "pragma legacy_alter_table = on;"));
+  // A checkpoint each 16 MB of WAL writes a page that changes often once, not
+  // at every commit: flash wears. WAL lets readers and the one writer go on
+  // side by side. NORMAL leaves syncing to Sync. The cache bounds memory: a
+  // transaction that outgrows it spills into the WAL. Renaming must not look
+  // into local views (legacy_alter_table), and a local schema's foreign keys
+  // are not ours to enforce.
+  RETURN_IF_ERROR(
+      database_->Execute("pragma synchronous = normal; pragma cache_size = "
+                         "-16000; pragma temp_store = file;"
+                         "pragma wal_autocheckpoint = 4000;"
+                         "pragma journal_size_limit = 67108864; pragma "
+                         "foreign_keys = off; pragma recursive_triggers = off;"
+                         "pragma legacy_alter_table = on;"));
   RETURN_IF_ERROR(database_->KeepWalFiles());
   ASSIGN_OR_RETURN(begin_, database_->Prepare("begin immediate"));
   ASSIGN_OR_RETURN(commit_, database_->Prepare("commit"));
   RETURN_IF_ERROR(Transaction([this] {
     RETURN_IF_ERROR(database_->Execute(kBookkeepingSql));
-    ASSIGN_OR_RETURN(Statement insert,
-                     database_->Prepare("insert into sublite_state (one, format, state, sublite_version) "
-                                        "values (1, ?1, 'copying', ?2) on conflict do update set sublite_version = ?2"));
+    ASSIGN_OR_RETURN(
+        Statement insert,
+        database_->Prepare(
+            "insert into sublite_state (one, format, state, sublite_version) "
+            "values (1, ?1, 'copying', ?2) on conflict do update set "
+            "sublite_version = ?2"));
     RETURN_IF_ERROR(insert.BindInt(1, kFileFormat));
     RETURN_IF_ERROR(insert.BindText(2, kVersion));
     RETURN_IF_ERROR(insert.Run());
-    ASSIGN_OR_RETURN(const std::int64_t id, database_->QueryInt("pragma application_id"));
-    return id != 0 ? absl::OkStatus() : database_->Execute(absl::StrCat("pragma application_id = ", kApplicationId));
+    ASSIGN_OR_RETURN(const std::int64_t id,
+                     database_->QueryInt("pragma application_id"));
+    return id != 0 ? absl::OkStatus()
+                   : database_->Execute(absl::StrCat("pragma application_id = ",
+                                                     kApplicationId));
   }));
-  ASSIGN_OR_RETURN(write_state_, database_->Prepare("update sublite_state set applied_pos = ?1, "
-                                                    "applied_commit_time = coalesce(?2, applied_commit_time), "
-                                                    "contact_at = coalesce(?3, contact_at)"));
+  ASSIGN_OR_RETURN(
+      write_state_,
+      database_->Prepare(
+          "update sublite_state set applied_pos = ?1, "
+          "applied_commit_time = coalesce(?2, applied_commit_time), "
+          "contact_at = coalesce(?3, contact_at)"));
   return absl::OkStatus();
 }
 
@@ -75,16 +148,22 @@ absl::Status Replica::Reload() {
 }
 
 absl::Status Replica::LoadState() {
-  ASSIGN_OR_RETURN(Statement select,
-                   database_->Prepare("select applied_pos, slot, slot_pos, slot_snapshot, system_identifier, source "
-                                      "from sublite_state"));
+  ASSIGN_OR_RETURN(
+      Statement select,
+      database_->Prepare("select applied_pos, slot, slot_pos, slot_snapshot, "
+                         "system_identifier, source, "
+                         "timeline, slot_timeline "
+                         "from sublite_state"));
   ASSIGN_OR_RETURN(const bool row, select.Step());
   if (!row) {
-    return absl::FailedPreconditionError(absl::StrCat("the file ", path_, " has lost its position (sublite_state is empty): "
-                                                      "move the file away, sublite then copies everything again"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the file ", path_,
+        " has lost its position (sublite_state is empty): "
+        "move the file away, sublite then copies everything again"));
   }
   state_ = ReplicaState();
-  if (!select.IsNull(0)) state_.applied = Lsn(static_cast<std::uint64_t>(select.Int(0)));
+  if (!select.IsNull(0))
+    state_.applied = Lsn(static_cast<std::uint64_t>(select.Int(0)));
   state_.slot = std::string(select.Text(1));
   state_.slot_pos = Lsn(static_cast<std::uint64_t>(select.Int(2)));
   if (!select.IsNull(3)) {
@@ -92,19 +171,26 @@ absl::Status Replica::LoadState() {
   }
   state_.system_identifier = std::string(select.Text(4));
   state_.source = select.Int(5);
+  state_.timeline = static_cast<std::uint32_t>(select.Int(6));
+  state_.slot_timeline = static_cast<std::uint32_t>(select.Int(7));
   return absl::OkStatus();
 }
 
-// ------------------------------------------------------------------------------------------------ transactions
+// ------------------------------------------------------------------------------------------------
+// transactions
 
 absl::Status Replica::Begin() {
   if (in_transaction()) return absl::OkStatus();
   bool told = false;
   while (true) {
     const absl::Status status = begin_.Run();
-    if (!absl::IsUnavailable(status)) return status;
-    if (stop_()) return absl::CancelledError("told to stop while another program holds the file's write lock");
-    if (!told) LogWarn("another program holds the write lock of the replica; waiting", {{"file", path_}});
+    if (status.ok() || !database_->locked_out()) return status;
+    if (stop_())
+      return absl::CancelledError(
+          "told to stop while another program holds the file's write lock");
+    if (!told)
+      LogWarn("another program holds the write lock of the replica; waiting",
+              {{"file", path_}});
     told = true;
   }
 }
@@ -122,7 +208,8 @@ absl::Status Replica::Commit() {
 void Replica::Rollback() {
   if (!in_transaction()) return;
   const absl::Status status = database_->Execute("rollback");
-  if (!status.ok()) LogError("cannot roll back", {{"error", std::string(status.message())}});
+  if (!status.ok())
+    LogError("cannot roll back", {{"error", std::string(status.message())}});
 }
 
 absl::Status Replica::Transaction(const std::function<absl::Status()>& body) {
@@ -134,21 +221,59 @@ absl::Status Replica::Transaction(const std::function<absl::Status()>& body) {
   return status;
 }
 
+absl::Status Replica::CheckFiles() {
+  const bool main = guard_->MainChanged();
+  if (!main && !guard_->SidecarsChanged()) return absl::OkStatus();
+  files_changed_ = true;
+  std::string detail = absl::StrCat(
+      "the replica's files were deleted or replaced under the running "
+      "sublite: ",
+      path_);
+  if (!main) {
+    // The database itself is in its place: what is only in the lost -wal goes
+    // there now.
+    const absl::Status saved = Checkpoint();
+    absl::StrAppend(
+        &detail,
+        saved.ok()
+            ? "-wal or -shm; nothing is lost"
+            : absl::StrCat(
+                  "-wal or -shm, and what they held could not be saved: ",
+                  saved.message()));
+  }
+  return absl::UnavailableError(detail);
+}
+
+absl::Status Replica::Checkpoint() {
+  ASSIGN_OR_RETURN(Statement checkpoint,
+                   database_->Prepare("pragma wal_checkpoint(full)"));
+  ASSIGN_OR_RETURN(const bool row, checkpoint.Step());
+  if (!row || checkpoint.Int(0) != 0 ||
+      checkpoint.Int(1) != checkpoint.Int(2)) {
+    return absl::UnavailableError(
+        absl::StrCat("readers keep ", path_, " from being checkpointed"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Replica::Sync() {
+  // What was written into a deleted file must not be confirmed.
+  RETURN_IF_ERROR(CheckFiles());
   if (!sync_failed_) {
     const absl::Status status = database_->SyncWal();
     sync_failed_ = !status.ok();
     return status;
   }
-  // After a failed fsync the kernel may call lost pages clean, so a second one proves nothing. A checkpoint writes them again,
-  // into the main file.
-  ASSIGN_OR_RETURN(Statement checkpoint, database_->Prepare("pragma wal_checkpoint(full)"));
-  ASSIGN_OR_RETURN(const bool row, checkpoint.Step());
-  if (!row || checkpoint.Int(0) != 0 || checkpoint.Int(1) != checkpoint.Int(2)) {
-    return absl::UnavailableError(absl::StrCat("the file ", path_, " could not be synced, and readers keep it from being "
-                                               "checkpointed; nothing new is confirmed until it is"));
+  // After a failed fsync the kernel may call lost pages clean, so a second one
+  // proves nothing. A checkpoint writes them again, into the main file.
+  const absl::Status checkpointed = Checkpoint();
+  if (!checkpointed.ok()) {
+    return Annotate(
+        checkpointed,
+        absl::StrCat(
+            path_,
+            " could not be synced, and nothing new is confirmed until it is"));
   }
-  checkpoint.Reset();
   sync_failed_ = false;
   return absl::OkStatus();
 }
@@ -163,17 +288,23 @@ void Replica::SetPosition(Lsn end, std::optional<PgTime> commit_time) {
 absl::Status Replica::WriteState() {
   if (!position_pending_ && !contact_.has_value()) return absl::OkStatus();
   if (!state_.applied.has_value()) return absl::OkStatus();
-  const std::string commit_time = commit_time_.has_value() ? FormatPgTime(*commit_time_) : "";
-  const std::string contact = contact_.has_value() ? FormatPgTime(ToPgTime(*contact_)) : "";
-  RETURN_IF_ERROR(write_state_.BindInt(1, static_cast<std::int64_t>(state_.applied->value())));
-  RETURN_IF_ERROR(commit_time.empty() ? write_state_.BindNull(2) : write_state_.BindText(2, commit_time));
-  RETURN_IF_ERROR(contact.empty() ? write_state_.BindNull(3) : write_state_.BindText(3, contact));
+  const std::string commit_time =
+      commit_time_.has_value() ? FormatPgTime(*commit_time_) : "";
+  const std::string contact =
+      contact_.has_value() ? FormatPgTime(ToPgTime(*contact_)) : "";
+  RETURN_IF_ERROR(write_state_.BindInt(
+      1, static_cast<std::int64_t>(state_.applied->value())));
+  RETURN_IF_ERROR(commit_time.empty() ? write_state_.BindNull(2)
+                                      : write_state_.BindText(2, commit_time));
+  RETURN_IF_ERROR(contact.empty() ? write_state_.BindNull(3)
+                                  : write_state_.BindText(3, contact));
   RETURN_IF_ERROR(write_state_.Run());
   // A copy whose position has been passed is like any other table.
   for (const auto& table : tables_) {
     if (!table->copy_pos.valid() || table->copy_pos > *state_.applied) continue;
     ASSIGN_OR_RETURN(Statement clear,
-                     database_->Prepare("update sublite_tables set copy_pos = null, snapshot = null where id = ?1"));
+                     database_->Prepare("update sublite_tables set copy_pos = "
+                                        "null, snapshot = null where id = ?1"));
     RETURN_IF_ERROR(clear.BindInt(1, table->id));
     RETURN_IF_ERROR(clear.Run());
     table->copy_pos = Lsn();
@@ -182,71 +313,98 @@ absl::Status Replica::WriteState() {
   return absl::OkStatus();
 }
 
-// ------------------------------------------------------------------------------------------------ state
+// ------------------------------------------------------------------------------------------------
+// state
 
-absl::Status Replica::SetSlot(const std::string& slot, const PublisherIdentity& publisher, const CreatedSlot& created) {
+absl::Status Replica::SetSlot(const std::string& slot,
+                              const PublisherIdentity& publisher,
+                              const CreatedSlot& created) {
   RETURN_IF_ERROR(SetPublisher(publisher));
-  ASSIGN_OR_RETURN(Statement update,
-                   database_->Prepare("update sublite_state set slot = ?1, slot_pos = ?2, slot_snapshot = ?3, "
-                                      "applied_pos = ?2, applied_commit_time = null"));
+  ASSIGN_OR_RETURN(
+      Statement update,
+      database_->Prepare(
+          "update sublite_state set slot = ?1, slot_pos = ?2, slot_snapshot = "
+          "?3, "
+          "applied_pos = ?2, applied_commit_time = null, slot_timeline = ?4"));
   const std::string snapshot = created.snapshot.ToString();
   RETURN_IF_ERROR(update.BindText(1, slot));
-  RETURN_IF_ERROR(update.BindInt(2, static_cast<std::int64_t>(created.consistent_point.value())));
+  RETURN_IF_ERROR(update.BindInt(
+      2, static_cast<std::int64_t>(created.consistent_point.value())));
   RETURN_IF_ERROR(update.BindText(3, snapshot));
+  RETURN_IF_ERROR(update.BindInt(4, publisher.timeline));
   RETURN_IF_ERROR(update.Run());
-  // What was prepared before is decided by the new slot's stream or by the copies.
-  RETURN_IF_ERROR(database_->Execute("delete from sublite_staged; delete from sublite_prepared"));
+  // What was prepared before is decided by the new slot's stream or by the
+  // copies.
+  RETURN_IF_ERROR(database_->Execute(
+      "delete from sublite_staged; delete from sublite_prepared"));
   state_.slot = slot;
   state_.slot_pos = created.consistent_point;
+  state_.slot_timeline = publisher.timeline;
   state_.slot_snapshot = created.snapshot;
   state_.applied = created.consistent_point;
   return absl::OkStatus();
 }
 
 absl::Status Replica::SetPublisher(const PublisherIdentity& publisher) {
-  ASSIGN_OR_RETURN(Statement update,
-                   database_->Prepare("update sublite_state set source = source + (coalesce(system_identifier, ?1) <> ?1), "
-                                      "system_identifier = ?1, timeline = ?2, server_version = ?3"));
+  ASSIGN_OR_RETURN(
+      Statement update,
+      database_->Prepare(
+          "update sublite_state set source = source + "
+          "(coalesce(system_identifier, ?1) <> ?1), "
+          "system_identifier = ?1, timeline = ?2, server_version = ?3"));
   RETURN_IF_ERROR(update.BindText(1, publisher.system_identifier));
   RETURN_IF_ERROR(update.BindInt(2, publisher.timeline));
   RETURN_IF_ERROR(update.BindText(3, publisher.server_version_text));
   RETURN_IF_ERROR(update.Run());
-  if (!state_.system_identifier.empty() && state_.system_identifier != publisher.system_identifier) ++state_.source;
+  if (!state_.system_identifier.empty() &&
+      state_.system_identifier != publisher.system_identifier)
+    ++state_.source;
   state_.system_identifier = publisher.system_identifier;
+  state_.timeline = publisher.timeline;
   return absl::OkStatus();
 }
 
 absl::Status Replica::SetState(std::string_view state) {
-  ASSIGN_OR_RETURN(const std::int64_t same,
-                   database_->QueryInt(absl::StrCat("select state = '", View(state), "' from sublite_state")));
+  ASSIGN_OR_RETURN(const std::int64_t same, database_->QueryInt(absl::StrCat(
+                                                "select state = '", View(state),
+                                                "' from sublite_state")));
   if (same != 0) return absl::OkStatus();
   return Transaction([&] {
-    ASSIGN_OR_RETURN(Statement update, database_->Prepare("update sublite_state set state = ?1"));
+    ASSIGN_OR_RETURN(Statement update,
+                     database_->Prepare("update sublite_state set state = ?1"));
     RETURN_IF_ERROR(update.BindText(1, state));
     return update.Run();
   });
 }
 
 absl::Status Replica::NoteStopped() {
-  // One statement outside of a transaction: it is refused at once where another program writes. The stop signal would
-  // interrupt it, so it is not asked.
+  // One statement outside of a transaction: it is refused at once where another
+  // program writes. The stop signal would interrupt it, so it is not asked.
   database_->StopWhen([] { return false; });
-  return database_->Execute("update sublite_state set state = 'disconnected', activity = null where state <> 'failed'");
+  return database_->Execute(
+      "update sublite_state set state = 'disconnected', activity = null where "
+      "state <> 'failed'");
 }
 
 absl::Status Replica::SetActivity(std::string_view text) {
   return Transaction([&] {
-    ASSIGN_OR_RETURN(Statement update,
-                     database_->Prepare("update sublite_state set activity = ?1 where activity is not ?1"));
-    RETURN_IF_ERROR(text.empty() ? update.BindNull(1) : update.BindText(1, text));
+    ASSIGN_OR_RETURN(
+        Statement update,
+        database_->Prepare(
+            "update sublite_state set activity = ?1 where activity is not ?1"));
+    RETURN_IF_ERROR(text.empty() ? update.BindNull(1)
+                                 : update.BindText(1, text));
     return update.Run();
   });
 }
 
-absl::Status Replica::SetPublications(const std::vector<std::string>& publications) {
+absl::Status Replica::SetPublications(
+    const std::vector<std::string>& publications) {
   return Transaction([&] {
-    ASSIGN_OR_RETURN(Statement update, database_->Prepare("update sublite_state set publications = ?1 "
-                                                          "where publications <> ?1"));
+    ASSIGN_OR_RETURN(
+        Statement update,
+        database_->Prepare("update sublite_state set publications = ?1 "
+                           "where publications <> ?1"));
     const std::string text = absl::StrJoin(publications, ",");
     RETURN_IF_ERROR(update.BindText(1, text));
     return update.Run();
@@ -255,8 +413,10 @@ absl::Status Replica::SetPublications(const std::vector<std::string>& publicatio
 
 absl::Status Replica::RecordError(std::string_view text) {
   return Transaction([&] {
-    ASSIGN_OR_RETURN(Statement update,
-                     database_->Prepare("update sublite_state set last_error = ?1, last_error_at = ?2"));
+    ASSIGN_OR_RETURN(
+        Statement update,
+        database_->Prepare(
+            "update sublite_state set last_error = ?1, last_error_at = ?2"));
     const std::string now = NowText();
     RETURN_IF_ERROR(update.BindText(1, text));
     RETURN_IF_ERROR(update.BindText(2, now));
@@ -264,38 +424,54 @@ absl::Status Replica::RecordError(std::string_view text) {
   });
 }
 
-absl::Status Replica::AddEvent(std::string_view kind, std::string_view sqlite_table, std::optional<Lsn> lsn,
+absl::Status Replica::AddEvent(std::string_view kind,
+                               std::string_view sqlite_table,
+                               std::optional<Lsn> lsn,
                                std::string_view detail) {
   return Transaction([&] {
-    ASSIGN_OR_RETURN(Statement insert, database_->Prepare("insert into sublite_events (at, kind, sqlite_table, lsn, detail) "
-                                                          "values (?1, ?2, ?3, ?4, ?5)"));
+    ASSIGN_OR_RETURN(
+        Statement insert,
+        database_->Prepare(
+            "insert into sublite_events (at, kind, sqlite_table, lsn, detail) "
+            "values (?1, ?2, ?3, ?4, ?5)"));
     const std::string now = NowText();
     const std::string lsn_text = lsn.has_value() ? lsn->ToString() : "";
     RETURN_IF_ERROR(insert.BindText(1, now));
     RETURN_IF_ERROR(insert.BindText(2, kind));
-    RETURN_IF_ERROR(sqlite_table.empty() ? insert.BindNull(3) : insert.BindText(3, sqlite_table));
-    RETURN_IF_ERROR(lsn_text.empty() ? insert.BindNull(4) : insert.BindText(4, lsn_text));
+    RETURN_IF_ERROR(sqlite_table.empty() ? insert.BindNull(3)
+                                         : insert.BindText(3, sqlite_table));
+    RETURN_IF_ERROR(lsn_text.empty() ? insert.BindNull(4)
+                                     : insert.BindText(4, lsn_text));
     RETURN_IF_ERROR(insert.BindText(5, detail));
     RETURN_IF_ERROR(insert.Run());
     return database_->Execute(
-        absl::StrCat("delete from sublite_events where id <= ", database_->last_insert_rowid() - kEventsKept));
+        absl::StrCat("delete from sublite_events where id <= ",
+                     database_->last_insert_rowid() - kEventsKept));
   });
 }
 
-// ------------------------------------------------------------------------------------------------ requests
+// ------------------------------------------------------------------------------------------------
+// requests
 
 absl::StatusOr<std::vector<Request>> Replica::Requests() {
   std::vector<Request> requests;
-  ASSIGN_OR_RETURN(Statement select, database_->Prepare("select id, kind, argument from sublite_requests order by id"));
+  ASSIGN_OR_RETURN(
+      Statement select,
+      database_->Prepare(
+          "select id, kind, argument from sublite_requests order by id"));
   while (true) {
     ASSIGN_OR_RETURN(const bool row, select.Step());
     if (!row) return requests;
-    requests.push_back({select.Int(0), std::string(select.Text(1)), std::string(select.Text(2))});
+    requests.push_back({select.Int(0), std::string(select.Text(1)),
+                        std::string(select.Text(2))});
   }
 }
 
 absl::Status Replica::RemoveRequest(std::int64_t id) {
-  return Transaction([&] { return database_->Execute(absl::StrCat("delete from sublite_requests where id = ", id)); });
+  return Transaction([&] {
+    return database_->Execute(
+        absl::StrCat("delete from sublite_requests where id = ", id));
+  });
 }
 
 }  // namespace sublite

@@ -1,12 +1,16 @@
 // The replica file: one SQLite database, of which this is the only writer.
 //
-// Rows, bookkeeping and position share SQLite transactions: Begin … SetPosition … Commit. What Commit wrote is visible to
-// readers; what Sync has seen since survives power loss (WAL mode with synchronous = NORMAL plus an explicit fsync), and
-// only that may be confirmed to the publisher. Without an open transaction nothing is pending.
+// Rows, bookkeeping and position share SQLite transactions: Begin … SetPosition
+// … Commit. What Commit wrote is visible to readers; what Sync has seen since
+// survives power loss (WAL mode with synchronous = NORMAL plus an explicit
+// fsync), and only that may be confirmed to the publisher. Without an open
+// transaction nothing is pending.
 //
-// Errors: as Database gives them; Begin waits while others hold the write lock and ends with Cancelled when told to stop.
-// After an error inside a transaction call Rollback and Reload: memory then shows what the file holds.
-// Threads: one.
+// Errors: as Database gives them; Begin waits while others hold the write lock
+// and ends with Cancelled when told to stop. After an error inside a
+// transaction call Rollback and Reload: memory then shows what the file holds.
+// Where files_changed() is true the file was deleted or replaced: nothing more
+// is confirmed, and the Replica has to be opened again. Threads: one.
 #ifndef SUBLITE_APPLIER_REPLICA_H_
 #define SUBLITE_APPLIER_REPLICA_H_
 
@@ -21,6 +25,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "applier/clock.h"
+#include "applier/file_guard.h"
 #include "applier/io/sqlite.h"
 #include "applier/publisher.h"
 #include "applier/replica_table.h"
@@ -30,24 +35,30 @@
 namespace sublite {
 
 struct ReplicaState {
-  std::optional<Lsn> applied;  // end position of everything applied; none until the slot exists
+  std::optional<Lsn> applied;  // end position of everything applied; none until
+                               // the slot exists
   std::string slot;
   Lsn slot_pos;
   std::optional<Snapshot> slot_snapshot;
   std::string system_identifier;
+  std::uint32_t timeline = 0;       // the publisher's at the last contact
+  std::uint32_t slot_timeline = 0;  // the publisher's when the slot was made
   std::int64_t source = 0;
 };
 
 struct Request {
   std::int64_t id = 0;
-  std::string kind;      // resync, skip
+  std::string kind;  // resync, skip
   std::string argument;
 };
 
 class Replica {
  public:
-  // Opens or makes the file. FailedPrecondition where it is of a newer format; DataLoss where it is damaged.
-  static absl::StatusOr<std::unique_ptr<Replica>> Open(const std::string& path, std::function<bool()> stop);
+  // Opens or makes the file, and locks it for this process. FailedPrecondition
+  // where it is of a newer format, cannot be written, or belongs to another
+  // running sublite; DataLoss where it is damaged.
+  static absl::StatusOr<std::unique_ptr<Replica>> Open(
+      const std::string& path, std::function<bool()> stop);
 
   Database& database() { return *database_; }
   const std::string& path() const { return path_; }
@@ -60,48 +71,70 @@ class Replica {
   // Begin, `body`, Commit; Rollback on an error.
   absl::Status Transaction(const std::function<absl::Status()>& body);
   absl::Status Sync();
+  // Unavailable, and files_changed(), if the database or a file beside it was
+  // deleted or replaced. What -wal held alone is saved into the database first,
+  // where that is still in its place.
+  absl::Status CheckFiles();
+  bool files_changed() const { return files_changed_; }
   absl::Status Reload();
 
   // ---- where it stands
   const ReplicaState& state() const { return state_; }
-  // The position that Commit will write. `commit_time` is that of the transaction which ends there, if one does.
+  // The position that Commit will write. `commit_time` is that of the
+  // transaction which ends there, if one does.
   void SetPosition(Lsn end, std::optional<PgTime> commit_time);
   void SetContact(absl::Time heard) { contact_ = heard; }
-  // Inside a transaction: everything that ties the file to a publisher and slot.
-  absl::Status SetSlot(const std::string& slot, const PublisherIdentity& publisher, const CreatedSlot& created);
+  // Inside a transaction: everything that ties the file to a publisher and
+  // slot.
+  absl::Status SetSlot(const std::string& slot,
+                       const PublisherIdentity& publisher,
+                       const CreatedSlot& created);
   absl::Status SetPublisher(const PublisherIdentity& publisher);
   absl::Status ClearSlot();
-  // `state`: copying, streaming, disconnected, failed. Each in a transaction of its own unless one is open.
+  // `state`: copying, streaming, disconnected, failed. Each in a transaction of
+  // its own unless one is open.
   absl::Status SetState(std::string_view state);
-  // The state of a replica that nobody follows for now; does not wait for the write lock.
+  // The state of a replica that nobody follows for now; does not wait for the
+  // write lock.
   absl::Status NoteStopped();
   // What is waited for, in words; "" when nothing is.
   absl::Status SetActivity(std::string_view text);
   absl::Status SetPublications(const std::vector<std::string>& publications);
   absl::Status RecordError(std::string_view text);
-  absl::Status AddEvent(std::string_view kind, std::string_view sqlite_table, std::optional<Lsn> lsn,
-                        std::string_view detail);
+  absl::Status AddEvent(std::string_view kind, std::string_view sqlite_table,
+                        std::optional<Lsn> lsn, std::string_view detail);
 
   // ---- tables
-  const std::vector<std::unique_ptr<ReplicaTable>>& tables() const { return tables_; }
-  ReplicaTable* FindTable(std::string_view pg_schema, std::string_view pg_table);
+  const std::vector<std::unique_ptr<ReplicaTable>>& tables() const {
+    return tables_;
+  }
+  ReplicaTable* FindTable(std::string_view pg_schema,
+                          std::string_view pg_table);
   ReplicaTable* FindTable(std::int64_t id);
-  // Grows whenever a table is added, changed or reloaded: what was looked up before may be wrong.
+  // Grows whenever a table is added, changed or reloaded: what was looked up
+  // before may be wrong.
   std::uint64_t generation() const { return generation_; }
 
   // The following run inside a transaction.
-  absl::StatusOr<ReplicaTable*> AddTable(const PublishedTable& table, const std::string& sqlite_name);
-  absl::Status SetTableState(ReplicaTable& table, TableState state, std::string_view error);
-  absl::Status SetCopyProgress(ReplicaTable& table, std::int64_t rows, double estimated);
-  // After the rows of `shape` took the table's name: writes shape, snapshot and state `ready`.
-  absl::Status SetCopied(ReplicaTable& table, const TableShape& shape, const PublishedTable& published,
-                         const Snapshot& snapshot, Lsn copy_pos, std::int64_t rows);
+  absl::StatusOr<ReplicaTable*> AddTable(const PublishedTable& table,
+                                         const std::string& sqlite_name);
+  absl::Status SetTableState(ReplicaTable& table, TableState state,
+                             std::string_view error);
+  absl::Status SetCopyProgress(ReplicaTable& table, std::int64_t rows,
+                               double estimated);
+  // After the rows of `shape` took the table's name: writes shape, snapshot and
+  // state `ready`.
+  absl::Status SetCopied(ReplicaTable& table, const TableShape& shape,
+                         const PublishedTable& published,
+                         const Snapshot& snapshot, Lsn copy_pos,
+                         std::int64_t rows);
   // Only the replica identity changed.
   absl::Status SetIdentity(ReplicaTable& table, const TableShape& shape);
   absl::Status CountConflict(ReplicaTable& table, Outcome outcome);
-  // The SQLite name is taken by another table of the replica, or by something else in the file; "" if it is free. Names
-  // compare without case.
-  absl::StatusOr<std::string> NameTakenBy(const ReplicaTable* self, std::string_view name);
+  // The SQLite name is taken by another table of the replica, or by something
+  // else in the file; "" if it is free. Names compare without case.
+  absl::StatusOr<std::string> NameTakenBy(const ReplicaTable* self,
+                                          std::string_view name);
 
   // ---- requests of other processes
   absl::StatusOr<std::vector<Request>> Requests();
@@ -115,10 +148,12 @@ class Replica {
   absl::Status LoadColumns();
   absl::Status StoreColumns(const ReplicaTable& table);
   absl::Status WriteState();
+  absl::Status Checkpoint();
   void MakeWriter(ReplicaTable& table);
 
   std::string path_;
   std::function<bool()> stop_;
+  std::unique_ptr<FileGuard> guard_;  // outlives the connection
   std::unique_ptr<Database> database_;
   ReplicaState state_;
   std::vector<std::unique_ptr<ReplicaTable>> tables_;
@@ -126,6 +161,7 @@ class Replica {
 
   bool position_pending_ = false;
   bool sync_failed_ = false;
+  bool files_changed_ = false;
   std::optional<PgTime> commit_time_;
   std::optional<absl::Time> contact_;
   Statement write_state_;

@@ -1,7 +1,7 @@
 // A replicated table as the running process sees it.
 //
-// Owned by Replica; pointers to it hold until Replica::Reload. What it holds is also in sublite_tables and sublite_columns;
-// only Replica writes it.
+// Owned by Replica; pointers to it hold until Replica::Reload. What it holds is
+// also in sublite_tables and sublite_columns; only Replica writes it.
 #ifndef SUBLITE_APPLIER_REPLICA_TABLE_H_
 #define SUBLITE_APPLIER_REPLICA_TABLE_H_
 
@@ -23,27 +23,32 @@ std::string_view TableStateName(TableState state);
 
 struct ReplicaTable {
   std::int64_t id = 0;
-  TableShape shape;  // of the table in the file; no columns before the first copy
+  TableShape
+      shape;  // of the table in the file; no columns before the first copy
   TableState state = TableState::kPending;
-  std::string published_as;  // these three as in PublishedTable, of the last copy
+  std::string
+      published_as;  // these three as in PublishedTable, of the last copy
   std::string attributes;
   std::string storage;
   std::string error;
 
-  // While copy_pos is set, transactions that `snapshot` sees are in the rows already and are not applied again; commits
-  // from copy_pos on never are in them.
+  // While copy_pos is set, transactions that `snapshot` sees are in the rows
+  // already and are not applied again; commits from copy_pos on never are in
+  // them.
   Lsn copy_pos;
   Snapshot snapshot;
 
-  // The rows no longer fit what the publisher sends, or a person asked for a new copy. Its changes are dropped until it is
-  // copied again, which happens before the SQLite transaction in which it became stale is committed.
+  // The rows no longer fit what the publisher sends, or a person asked for a
+  // new copy. Its changes are dropped until it is copied again, which happens
+  // before the SQLite transaction in which it became stale is committed.
   bool stale = false;
-  // The Relation message for which it was last copied in the stream: the same one again means that stream and catalog
-  // describe the table differently, and copying does not help.
+  // The Relation message for which it was last copied in the stream: the same
+  // one again means that stream and catalog describe the table differently, and
+  // copying does not help.
   std::string copied_for;
 
-  // Set while it is new in the publication: transactions that may have written to it before are waited for, see
-  // Session::WritersGone.
+  // Set while it is new in the publication: transactions that may have written
+  // to it before are waited for, see Session::WritersGone.
   bool newly_published = false;
   bool writers_asked = false;
   std::vector<std::string> writers;

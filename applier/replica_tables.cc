@@ -10,26 +10,34 @@
 namespace sublite {
 namespace {
 
-constexpr std::string_view kStateNames[] = {"pending", "copying", "ready", "failed", "unpublished"};
+constexpr std::string_view kStateNames[] = {"pending", "copying", "ready",
+                                            "failed", "unpublished"};
 
 absl::StatusOr<TableState> ParseTableState(std::string_view name) {
   for (int i = 0; i < 5; ++i) {
     if (kStateNames[i] == name) return static_cast<TableState>(i);
   }
-  return absl::DataLossError(absl::StrCat("sublite_tables holds the unknown state ", View(name)));
+  return absl::DataLossError(
+      absl::StrCat("sublite_tables holds the unknown state ", View(name)));
 }
 
 }  // namespace
 
-std::string_view TableStateName(TableState state) { return kStateNames[static_cast<int>(state)]; }
+std::string_view TableStateName(TableState state) {
+  return kStateNames[static_cast<int>(state)];
+}
 
 absl::Status Replica::LoadTables() {
   tables_.clear();
   ++generation_;
-  ASSIGN_OR_RETURN(Statement select,
-                   database_->Prepare("select id, pg_schema, pg_table, sqlite_table, state, oid, replica_identity, "
-                                      "publishes_changes, published_as, snapshot, copy_pos, missing_rows, replaced_rows, "
-                                      "error, attributes, storage from sublite_tables order by id"));
+  ASSIGN_OR_RETURN(
+      Statement select,
+      database_->Prepare(
+          "select id, pg_schema, pg_table, sqlite_table, state, oid, "
+          "replica_identity, "
+          "publishes_changes, published_as, snapshot, copy_pos, missing_rows, "
+          "replaced_rows, "
+          "error, attributes, storage from sublite_tables order by id"));
   while (true) {
     ASSIGN_OR_RETURN(const bool row, select.Step());
     if (!row) break;
@@ -61,9 +69,12 @@ absl::Status Replica::LoadTables() {
 }
 
 absl::Status Replica::LoadColumns() {
-  ASSIGN_OR_RETURN(Statement select,
-                   database_->Prepare("select table_id, \"column\", pg_column, pg_type, type_oid, type_modifier, codec, "
-                                      "key_place, identity_place, not_null, attnum from sublite_columns order by table_id, position"));
+  ASSIGN_OR_RETURN(
+      Statement select,
+      database_->Prepare("select table_id, \"column\", pg_column, pg_type, "
+                         "type_oid, type_modifier, codec, "
+                         "key_place, identity_place, not_null, attnum from "
+                         "sublite_columns order by table_id, position"));
   while (true) {
     ASSIGN_OR_RETURN(const bool row, select.Step());
     if (!row) return absl::OkStatus();
@@ -87,12 +98,16 @@ absl::Status Replica::LoadColumns() {
 void Replica::MakeWriter(ReplicaTable& table) {
   table.writer.reset();
   if (table.shape.columns.empty()) return;
-  table.writer = std::make_unique<TableWriter>(*database_, table.shape, table.shape.name);
+  table.writer =
+      std::make_unique<TableWriter>(*database_, table.shape, table.shape.name);
 }
 
-ReplicaTable* Replica::FindTable(std::string_view pg_schema, std::string_view pg_table) {
+ReplicaTable* Replica::FindTable(std::string_view pg_schema,
+                                 std::string_view pg_table) {
   for (const auto& table : tables_) {
-    if (table->shape.pg_table == pg_table && table->shape.pg_schema == pg_schema) return table.get();
+    if (table->shape.pg_table == pg_table &&
+        table->shape.pg_schema == pg_schema)
+      return table.get();
   }
   return nullptr;
 }
@@ -104,19 +119,24 @@ ReplicaTable* Replica::FindTable(std::int64_t id) {
   return nullptr;
 }
 
-absl::StatusOr<ReplicaTable*> Replica::AddTable(const PublishedTable& from, const std::string& sqlite_name) {
-  ASSIGN_OR_RETURN(Statement insert,
-                   database_->Prepare("insert into sublite_tables (pg_schema, pg_table, sqlite_table, state, oid, "
-                                      "replica_identity, rows_estimated, published_as) "
-                                      "values (?1, ?2, ?3, 'pending', ?4, ?5, ?6, ?7)"));
+absl::StatusOr<ReplicaTable*> Replica::AddTable(
+    const PublishedTable& from, const std::string& sqlite_name) {
+  ASSIGN_OR_RETURN(
+      Statement insert,
+      database_->Prepare("insert into sublite_tables (pg_schema, pg_table, "
+                         "sqlite_table, state, oid, "
+                         "replica_identity, rows_estimated, published_as) "
+                         "values (?1, ?2, ?3, 'pending', ?4, ?5, ?6, ?7)"));
   const std::string identity(1, from.replica_identity);
   RETURN_IF_ERROR(insert.BindText(1, from.pg_schema));
   RETURN_IF_ERROR(insert.BindText(2, from.pg_table));
   RETURN_IF_ERROR(insert.BindText(3, sqlite_name));
   RETURN_IF_ERROR(insert.BindInt(4, from.oid));
   RETURN_IF_ERROR(insert.BindText(5, identity));
-  RETURN_IF_ERROR(from.estimated_rows < 0 ? insert.BindNull(6)
-                                          : insert.BindInt(6, static_cast<std::int64_t>(from.estimated_rows)));
+  RETURN_IF_ERROR(
+      from.estimated_rows < 0
+          ? insert.BindNull(6)
+          : insert.BindInt(6, static_cast<std::int64_t>(from.estimated_rows)));
   RETURN_IF_ERROR(insert.BindText(7, from.published_as));
   RETURN_IF_ERROR(insert.Run());
   auto table = std::make_unique<ReplicaTable>();
@@ -132,13 +152,18 @@ absl::StatusOr<ReplicaTable*> Replica::AddTable(const PublishedTable& from, cons
   return tables_.back().get();
 }
 
-absl::Status Replica::SetTableState(ReplicaTable& table, TableState state, std::string_view error) {
+absl::Status Replica::SetTableState(ReplicaTable& table, TableState state,
+                                    std::string_view error) {
   if (table.state == state && table.error == error) return absl::OkStatus();
   return Transaction([&] {
-    ASSIGN_OR_RETURN(Statement update, database_->Prepare("update sublite_tables set state = ?2, error = ?3 where id = ?1"));
+    ASSIGN_OR_RETURN(
+        Statement update,
+        database_->Prepare(
+            "update sublite_tables set state = ?2, error = ?3 where id = ?1"));
     RETURN_IF_ERROR(update.BindInt(1, table.id));
     RETURN_IF_ERROR(update.BindText(2, TableStateName(state)));
-    RETURN_IF_ERROR(error.empty() ? update.BindNull(3) : update.BindText(3, error));
+    RETURN_IF_ERROR(error.empty() ? update.BindNull(3)
+                                  : update.BindText(3, error));
     RETURN_IF_ERROR(update.Run());
     table.state = state;
     table.error = std::string(error);
@@ -147,22 +172,33 @@ absl::Status Replica::SetTableState(ReplicaTable& table, TableState state, std::
   });
 }
 
-absl::Status Replica::SetCopyProgress(ReplicaTable& table, std::int64_t rows, double estimated) {
-  ASSIGN_OR_RETURN(Statement update, database_->Prepare("update sublite_tables set rows_copied = ?2, "
-                                                        "rows_estimated = ?3 where id = ?1"));
+absl::Status Replica::SetCopyProgress(ReplicaTable& table, std::int64_t rows,
+                                      double estimated) {
+  ASSIGN_OR_RETURN(
+      Statement update,
+      database_->Prepare("update sublite_tables set rows_copied = ?2, "
+                         "rows_estimated = ?3 where id = ?1"));
   RETURN_IF_ERROR(update.BindInt(1, table.id));
   RETURN_IF_ERROR(update.BindInt(2, rows));
-  RETURN_IF_ERROR(estimated < 0 ? update.BindNull(3) : update.BindInt(3, static_cast<std::int64_t>(estimated)));
+  RETURN_IF_ERROR(
+      estimated < 0 ? update.BindNull(3)
+                    : update.BindInt(3, static_cast<std::int64_t>(estimated)));
   return update.Run();
 }
 
-absl::Status Replica::SetCopied(ReplicaTable& table, const TableShape& shape, const PublishedTable& published,
-                                const Snapshot& snapshot, Lsn copy_pos, std::int64_t rows) {
-  ASSIGN_OR_RETURN(Statement update,
-                   database_->Prepare("update sublite_tables set sqlite_table = ?2, state = 'ready', error = null, "
-                                      "oid = ?3, replica_identity = ?4, snapshot = ?5, copy_pos = ?6, rows_copied = ?7, "
-                                      "copied_at = ?8, publishes_changes = ?9, published_as = ?10, attributes = ?11, "
-                                      "storage = ?12 where id = ?1"));
+absl::Status Replica::SetCopied(ReplicaTable& table, const TableShape& shape,
+                                const PublishedTable& published,
+                                const Snapshot& snapshot, Lsn copy_pos,
+                                std::int64_t rows) {
+  ASSIGN_OR_RETURN(
+      Statement update,
+      database_->Prepare("update sublite_tables set sqlite_table = ?2, state = "
+                         "'ready', error = null, "
+                         "oid = ?3, replica_identity = ?4, snapshot = ?5, "
+                         "copy_pos = ?6, rows_copied = ?7, "
+                         "copied_at = ?8, publishes_changes = ?9, published_as "
+                         "= ?10, attributes = ?11, "
+                         "storage = ?12 where id = ?1"));
   const std::string identity(1, shape.replica_identity);
   const std::string snapshot_text = snapshot.ToString();
   const std::string now = NowText();
@@ -171,7 +207,8 @@ absl::Status Replica::SetCopied(ReplicaTable& table, const TableShape& shape, co
   RETURN_IF_ERROR(update.BindInt(3, shape.oid));
   RETURN_IF_ERROR(update.BindText(4, identity));
   RETURN_IF_ERROR(update.BindText(5, snapshot_text));
-  RETURN_IF_ERROR(update.BindInt(6, static_cast<std::int64_t>(copy_pos.value())));
+  RETURN_IF_ERROR(
+      update.BindInt(6, static_cast<std::int64_t>(copy_pos.value())));
   RETURN_IF_ERROR(update.BindInt(7, rows));
   RETURN_IF_ERROR(update.BindText(8, now));
   RETURN_IF_ERROR(update.BindInt(9, shape.publishes_update_or_delete ? 1 : 0));
@@ -196,9 +233,12 @@ absl::Status Replica::SetCopied(ReplicaTable& table, const TableShape& shape, co
   return absl::OkStatus();
 }
 
-absl::Status Replica::SetIdentity(ReplicaTable& table, const TableShape& shape) {
-  ASSIGN_OR_RETURN(Statement update, database_->Prepare("update sublite_tables set replica_identity = ?2, "
-                                                        "publishes_changes = ?3 where id = ?1"));
+absl::Status Replica::SetIdentity(ReplicaTable& table,
+                                  const TableShape& shape) {
+  ASSIGN_OR_RETURN(
+      Statement update,
+      database_->Prepare("update sublite_tables set replica_identity = ?2, "
+                         "publishes_changes = ?3 where id = ?1"));
   const std::string identity(1, shape.replica_identity);
   RETURN_IF_ERROR(update.BindInt(1, table.id));
   RETURN_IF_ERROR(update.BindText(2, identity));
@@ -213,12 +253,17 @@ absl::Status Replica::SetIdentity(ReplicaTable& table, const TableShape& shape) 
 }
 
 absl::Status Replica::StoreColumns(const ReplicaTable& table) {
-  RETURN_IF_ERROR(database_->Execute(absl::StrCat("delete from sublite_columns where table_id = ", table.id)));
-  ASSIGN_OR_RETURN(Statement insert,
-                   database_->Prepare("insert into sublite_columns (sqlite_table, \"column\", position, pg_type, sqlite_type, "
-                                      "\"key\", table_id, pg_column, type_oid, type_modifier, codec, key_place, "
-                                      "identity_place, not_null, attnum) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
-                                      "?13, ?14, ?15)"));
+  RETURN_IF_ERROR(database_->Execute(
+      absl::StrCat("delete from sublite_columns where table_id = ", table.id)));
+  ASSIGN_OR_RETURN(
+      Statement insert,
+      database_->Prepare("insert into sublite_columns (sqlite_table, "
+                         "\"column\", position, pg_type, sqlite_type, "
+                         "\"key\", table_id, pg_column, type_oid, "
+                         "type_modifier, codec, key_place, "
+                         "identity_place, not_null, attnum) values (?1, ?2, "
+                         "?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
+                         "?13, ?14, ?15)"));
   int position = 0;
   for (const TableColumn& column : table.shape.columns) {
     const std::string declared = column.type.DeclaredType();
@@ -246,31 +291,41 @@ absl::Status Replica::StoreColumns(const ReplicaTable& table) {
 absl::Status Replica::CountConflict(ReplicaTable& table, Outcome outcome) {
   const bool missing = outcome == Outcome::kMissing;
   ++(missing ? table.missing_rows : table.replaced_rows);
-  RETURN_IF_ERROR(database_->Execute(absl::StrCat("update sublite_tables set missing_rows = ", table.missing_rows,
-                                                  ", replaced_rows = ", table.replaced_rows, " where id = ", table.id)));
+  RETURN_IF_ERROR(database_->Execute(absl::StrCat(
+      "update sublite_tables set missing_rows = ", table.missing_rows,
+      ", replaced_rows = ", table.replaced_rows, " where id = ", table.id)));
   if (table.conflict_noted) return absl::OkStatus();
   table.conflict_noted = true;
   return AddEvent("conflict", table.shape.name, state_.applied,
-                  missing ? "an update or delete found no row: something else wrote to the table, `sublite resync` mends it"
-                          : "an insert found its key taken: something else wrote to the table; the publisher's row was taken");
+                  missing
+                      ? "an update or delete found no row: something else "
+                        "wrote to the table, `sublite resync` mends it"
+                      : "an insert found its key taken: something else wrote "
+                        "to the table; the publisher's row was taken");
 }
 
-absl::StatusOr<std::string> Replica::NameTakenBy(const ReplicaTable* self, std::string_view name) {
+absl::StatusOr<std::string> Replica::NameTakenBy(const ReplicaTable* self,
+                                                 std::string_view name) {
   for (const auto& table : tables_) {
     if (table.get() == self) continue;
     // Of two that are not there yet, the one that was known first has the name.
     const bool there = !table->shape.columns.empty();
-    const bool first = table->state != TableState::kFailed && (self == nullptr || table->id < self->id);
+    const bool first = table->state != TableState::kFailed &&
+                       (self == nullptr || table->id < self->id);
     if (!there && !first) continue;
-    if (FoldForSqlite(table->shape.name) == FoldForSqlite(name)) return table->shape.FullName();
+    if (FoldForSqlite(table->shape.name) == FoldForSqlite(name))
+      return table->shape.FullName();
   }
-  ASSIGN_OR_RETURN(Statement select,
-                   database_->Prepare("select type || ' ' || name from sqlite_schema where name = ?1 collate nocase"));
+  ASSIGN_OR_RETURN(
+      Statement select,
+      database_->Prepare("select type || ' ' || name from sqlite_schema where "
+                         "name = ?1 collate nocase"));
   RETURN_IF_ERROR(select.BindText(1, name));
   ASSIGN_OR_RETURN(const bool row, select.Step());
   if (!row) return std::string();
   // Its own earlier copy.
-  if (self != nullptr && !self->shape.columns.empty() && FoldForSqlite(self->shape.name) == FoldForSqlite(name)) {
+  if (self != nullptr && !self->shape.columns.empty() &&
+      FoldForSqlite(self->shape.name) == FoldForSqlite(name)) {
     return std::string();
   }
   return absl::StrCat("the local ", View(select.Text(0)));

@@ -15,6 +15,9 @@ namespace {
 constexpr absl::Duration kReceivePatience = absl::Milliseconds(100);
 constexpr absl::Duration kHousekeepingEvery = absl::Milliseconds(250);
 constexpr absl::Duration kProgressLoggedEvery = absl::Seconds(5);
+// A stream that ends at once, again and again, is no reason to come back
+// quickly.
+constexpr absl::Duration kHeldLongEnough = absl::Seconds(30);
 constexpr absl::Duration kCatalogPause = absl::Seconds(1);
 constexpr absl::Duration kCatalogEvery = absl::Seconds(60);
 
@@ -31,15 +34,18 @@ int ProtocolVersion(int server_version) {
 }
 
 Streaming ChooseStreaming(StreamingSetting setting, int server_version) {
-  if (setting == StreamingSetting::kOff || server_version < 140000) return Streaming::kOff;
-  if (setting == StreamingSetting::kOn || server_version < 160000) return Streaming::kOn;
+  if (setting == StreamingSetting::kOff || server_version < 140000)
+    return Streaming::kOff;
+  if (setting == StreamingSetting::kOn || server_version < 160000)
+    return Streaming::kOn;
   return Streaming::kParallel;
 }
 
 }  // namespace
 
-Session::Session(const Config& config, Replica& replica, Publisher& publisher, EndedTransactions& ended,
-                 std::function<bool()> stop, std::function<void(std::string_view)> report)
+Session::Session(const Config& config, Replica& replica, Publisher& publisher,
+                 EndedTransactions& ended, std::function<bool()> stop,
+                 std::function<void(std::string_view)> report)
     : config_(config),
       replica_(replica),
       publisher_(publisher),
@@ -47,18 +53,31 @@ Session::Session(const Config& config, Replica& replica, Publisher& publisher, E
       stop_(std::move(stop)),
       report_(std::move(report)),
       copy_(replica, publisher, config, ended, stop_,
-            [this](const ReplicaTable& table, std::int64_t rows, double expected) {
-              const std::string of = expected > 0 ? absl::StrCat(" of about ", static_cast<std::int64_t>(expected)) : "";
-              Progress(absl::StrCat("copying ", table.shape.FullName(), ": ", rows, of, " rows"));
+            [this](const ReplicaTable& table, std::int64_t rows,
+                   double expected) {
+              const std::string of =
+                  expected > 0
+                      ? absl::StrCat(" of about ",
+                                     static_cast<std::int64_t>(expected))
+                      : "";
+              Progress(absl::StrCat("copying ", table.shape.FullName(), ": ",
+                                    rows, of, " rows"));
             }) {}
 
 SessionEnd Session::Run() {
   const absl::Status status = Work();
   replica_.Rollback();
   SessionEnd end = Judge(status);
-  end.streamed = streamed_;
+  const absl::Duration held = streamed_from_.has_value()
+                                  ? absl::Now() - streamed_at_
+                                  : absl::ZeroDuration();
+  end.progressed = held >= kHeldLongEnough ||
+                   (streamed_from_.has_value() &&
+                    replica_.state().applied.value_or(Lsn()) > *streamed_from_);
+  if (end.next == SessionEnd::Next::kReopen) return end;
   const absl::Status reloaded = replica_.Reload();
-  if (!reloaded.ok() && end.next != SessionEnd::Next::kStop) return {end.next, reloaded, false, streamed_};
+  if (!reloaded.ok() && end.next != SessionEnd::Next::kStop)
+    return {end.next, reloaded, false, end.progressed};
   return end;
 }
 
@@ -71,86 +90,127 @@ void Session::Progress(const std::string& text) {
 }
 
 SessionEnd Session::Judge(const absl::Status& status) {
-  if (stop_() || absl::IsCancelled(status)) return {SessionEnd::Next::kStop, status};
+  if (stop_() || absl::IsCancelled(status))
+    return {SessionEnd::Next::kStop, status};
+  if (replica_.files_changed()) return {SessionEnd::Next::kReopen, status};
   if (restart_) return {SessionEnd::Next::kAgain, status, true};
   if (refused_.has_value()) return {SessionEnd::Next::kWait, status};
   if (absl::IsFailedPrecondition(status)) {
-    return {on_publisher_ ? SessionEnd::Next::kNeedsPerson : SessionEnd::Next::kWait, status};
+    return {on_publisher_ ? SessionEnd::Next::kNeedsPerson
+                          : SessionEnd::Next::kWait,
+            status};
   }
   return {SessionEnd::Next::kAgain, status};
 }
 
 absl::Status Session::Work() {
+  RETURN_IF_ERROR(replica_.CheckFiles());
   report_("connecting to the publisher");
   RETURN_IF_ERROR(replica_.SetActivity(""));
   ASSIGN_OR_RETURN(identity_, publisher_.Connect());
-  ASSIGN_OR_RETURN(const auto standbys, publisher_.Query("show synchronous_standby_names"));
-  synchronous_ = !standbys.empty() && !standbys[0].empty() && !standbys[0][0].empty();
+  ASSIGN_OR_RETURN(const auto standbys,
+                   publisher_.Query("show synchronous_standby_names"));
+  synchronous_ =
+      !standbys.empty() && !standbys[0].empty() && !standbys[0][0].empty();
   RETURN_IF_ERROR(KnowPublisher());
   RETURN_IF_ERROR(TakeRequests());
   RETURN_IF_ERROR(CopyWaiting());
   return Stream();
 }
 
-// ------------------------------------------------------------------------------------------------ the slot
+// ------------------------------------------------------------------------------------------------
+// the slot
 
 absl::Status Session::KnowPublisher() {
   ASSIGN_OR_RETURN(const Publications* read, ReadCatalog());
   const Publications& publications = *read;
   if (!publications.missing.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat("the publisher has no publication ",
-                                                      absl::StrJoin(publications.missing, ", "),
-                                                      ": create it there, or mend publisher.publications"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the publisher has no publication ",
+                     absl::StrJoin(publications.missing, ", "),
+                     ": create it there, or mend publisher.publications"));
   }
-  ASSIGN_OR_RETURN(const SlotState slot, publisher_.ReadSlot(config_.publisher.slot));
+  ASSIGN_OR_RETURN(const SlotState slot,
+                   publisher_.ReadSlot(config_.publisher.slot));
   if (slot.exists && slot.plugin != "pgoutput") {
-    return absl::FailedPreconditionError(absl::StrCat("slot ", config_.publisher.slot, " belongs to another program (plugin ",
-                                                      slot.plugin, "): choose another publisher.slot"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "slot ", config_.publisher.slot, " belongs to another program (plugin ",
+        slot.plugin, "): choose another publisher.slot"));
   }
   if (slot.exists && slot.database != identity_.database) {
-    return absl::FailedPreconditionError(absl::StrCat("slot ", config_.publisher.slot, " belongs to database ", slot.database,
-                                                      ", not ", identity_.database, ": choose another publisher.slot"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "slot ", config_.publisher.slot, " belongs to database ", slot.database,
+        ", not ", identity_.database, ": choose another publisher.slot"));
   }
   if (slot.active) {
-    return absl::UnavailableError(absl::StrCat("slot ", config_.publisher.slot, " is in use by the server process ",
-                                               slot.active_pid, ": an earlier connection that the server has not given up "
-                                               "yet, or a second sublite with the same slot"));
+    return absl::UnavailableError(
+        absl::StrCat("slot ", config_.publisher.slot,
+                     " is in use by the server process ", slot.active_pid,
+                     ": an earlier connection that the server has not given up "
+                     "yet, or a second sublite with the same slot"));
   }
   RETURN_IF_ERROR(replica_.SetPublications(config_.publisher.publications));
   slot_two_phase_ = slot.two_phase;
   if (!replica_.state().applied.has_value()) {
     RETURN_IF_ERROR(StartAnew(slot, publications));
-  } else if (const std::optional<std::string> gap = FindGap(slot)) {
-    RETURN_IF_ERROR(ReplaceSlot(slot, publications, *gap));
   } else {
-    RETURN_IF_ERROR(replica_.Transaction([&] { return replica_.SetPublisher(identity_); }));
+    ASSIGN_OR_RETURN(const std::string gap, FindGap(slot));
+    RETURN_IF_ERROR(gap.empty() ? replica_.Transaction([&] {
+      return replica_.SetPublisher(identity_);
+    })
+                                : ReplaceSlot(slot, publications, gap));
   }
   RETURN_IF_ERROR(copy_.DropHidden());
   return Reconcile(publications, false);
 }
 
-std::optional<std::string> Session::FindGap(const SlotState& slot) const {
+absl::StatusOr<std::string> Session::FindGap(const SlotState& slot) {
   const ReplicaState& state = replica_.state();
   const Lsn applied = *state.applied;
   if (state.system_identifier != identity_.system_identifier) {
-    return absl::StrCat("the publisher is another one (system identifier ", identity_.system_identifier, ", was ",
+    return absl::StrCat("the publisher is another one (system identifier ",
+                        identity_.system_identifier, ", was ",
                         state.system_identifier, ")");
   }
   if (state.slot != config_.publisher.slot) {
-    return absl::StrCat("the slot is another one (", config_.publisher.slot, ", was ", state.slot, ")");
+    return absl::StrCat("the slot is another one (", config_.publisher.slot,
+                        ", was ", state.slot, ")");
   }
   if (!slot.exists) return absl::StrCat("slot ", state.slot, " is gone");
-  if (slot.lost) return absl::StrCat("slot ", state.slot, " was invalidated: ", slot.lost_reason);
-  if (!slot.confirmed_flush.valid()) return absl::StrCat("slot ", state.slot, " was never finished");
+  if (slot.lost) {
+    return absl::StrCat("slot ", state.slot,
+                        " was invalidated: ", slot.lost_reason);
+  }
+  if (!slot.confirmed_flush.valid()) {
+    return absl::StrCat("slot ", state.slot, " was never finished");
+  }
   if (slot.confirmed_flush > applied) {
-    return absl::StrCat("slot ", state.slot, " has moved to ", slot.confirmed_flush.ToString(), ", past this replica's ",
-                        applied.ToString(), " (a restored or cloned file?)");
+    return absl::StrCat("slot ", state.slot, " has moved to ",
+                        slot.confirmed_flush.ToString(),
+                        ", past this replica's ", applied.ToString(),
+                        " (a restored or cloned file?)");
   }
   if (identity_.wal_end < applied) {
-    return absl::StrCat("the publisher is at ", identity_.wal_end.ToString(), ", before this replica's ", applied.ToString(),
-                        " (restored to an earlier time, or failed over with a loss)");
+    return absl::StrCat(
+        "the publisher is at ", identity_.wal_end.ToString(),
+        ", before this replica's ", applied.ToString(),
+        " (restored to an earlier time, or failed over with a loss)");
   }
-  return std::nullopt;
+  if (state.timeline != 0 && state.timeline != identity_.timeline) {
+    const absl::StatusOr<Lsn> end = publisher_.ReadTimelineEnd(state.timeline);
+    if (!end.ok() && !absl::IsNotFound(end.status())) return end.status();
+    if (!end.ok() || *end < applied) {
+      return absl::StrCat(
+          "the publisher failed over to timeline ", identity_.timeline,
+          " without all that this replica has (",
+          end.ok()
+              ? absl::StrCat("it left timeline ", state.timeline, " at ",
+                             end->ToString(), ", before ", applied.ToString())
+              : std::string(end.status().message()),
+          ")");
+    }
+  }
+  return std::string();
 }
 
 absl::StatusOr<CreatedSlot> Session::MakeSlot(const SlotState& old) {
@@ -160,54 +220,77 @@ absl::StatusOr<CreatedSlot> Session::MakeSlot(const SlotState& old) {
   }
   SlotOptions options;
   options.name = config_.publisher.slot;
-  options.two_phase = config_.publisher.two_phase && identity_.server_version >= 150000;
-  options.failover = config_.publisher.failover && identity_.server_version >= 170000;
+  options.two_phase =
+      config_.publisher.two_phase && identity_.server_version >= 150000;
+  options.failover =
+      config_.publisher.failover && identity_.server_version >= 170000;
   report_(absl::StrCat("creating slot ", options.name));
-  ASSIGN_OR_RETURN(CreatedSlot created, publisher_.CreateSlot(options, [this](std::string_view whom) {
-    const std::string text = absl::StrCat("creating the slot waits for ", View(whom));
-    Progress(text);
-    if (text == waits_for_) return;
-    waits_for_ = text;
-    const absl::Status noted = replica_.SetActivity(text);
-    if (!noted.ok()) LogWarn("cannot note it in the replica", {{"error", std::string(noted.message())}});
-  }));
+  ASSIGN_OR_RETURN(
+      CreatedSlot created,
+      publisher_.CreateSlot(options, [this](std::string_view whom) {
+        const std::string text =
+            absl::StrCat("creating the slot waits for ", View(whom));
+        Progress(text);
+        if (text == waits_for_) return;
+        waits_for_ = text;
+        const absl::Status noted = replica_.SetActivity(text);
+        if (!noted.ok())
+          LogWarn("cannot note it in the replica",
+                  {{"error", std::string(noted.message())}});
+      }));
   RETURN_IF_ERROR(replica_.SetActivity(""));
   slot_two_phase_ = options.two_phase;
-  LogInfo("created the replication slot", {{"slot", options.name}, {"lsn", created.consistent_point.ToString()}});
+  LogInfo(
+      "created the replication slot",
+      {{"slot", options.name}, {"lsn", created.consistent_point.ToString()}});
   copy_.SetSlotSnapshot(created.snapshot);
   ended_.Clear();
   return created;
 }
 
-absl::Status Session::StartAnew(const SlotState& slot, const Publications& publications) {
+absl::Status Session::StartAnew(const SlotState& slot,
+                                const Publications& publications) {
   if (slot.exists) {
-    const std::string detail = absl::StrCat("gap: slot ", config_.publisher.slot, " is there, but this file holds nothing of it; "
-                                            "the slot is made anew and everything is copied");
+    const std::string detail =
+        absl::StrCat("gap: slot ", config_.publisher.slot,
+                     " is there, but this file holds nothing of it; "
+                     "the slot is made anew and everything is copied");
     LogWarn(detail);
     RETURN_IF_ERROR(replica_.AddEvent("gap", "", slot.confirmed_flush, detail));
   }
   RETURN_IF_ERROR(replica_.SetState("copying"));
-  RETURN_IF_ERROR(replica_.Transaction([&] { return replica_.SetPublisher(identity_); }));
+  RETURN_IF_ERROR(
+      replica_.Transaction([&] { return replica_.SetPublisher(identity_); }));
   ASSIGN_OR_RETURN(const CreatedSlot created, MakeSlot(slot));
-  // Tables that were published before the slot began need no more than their snapshot; see WritersGone for later ones.
+  // Tables that were published before the slot began need no more than their
+  // snapshot; see WritersGone for later ones.
   return replica_.Transaction([&]() -> absl::Status {
-    RETURN_IF_ERROR(replica_.SetSlot(config_.publisher.slot, identity_, created));
+    RETURN_IF_ERROR(
+        replica_.SetSlot(config_.publisher.slot, identity_, created));
     return Reconcile(publications, true);
   });
 }
 
-absl::Status Session::ReplaceSlot(const SlotState& slot, const Publications& publications, const std::string& gap) {
-  const std::string detail = absl::StrCat("gap: ", gap, "; changes since ", replica_.state().applied->ToString(),
-                                          " cannot be followed");
+absl::Status Session::ReplaceSlot(const SlotState& slot,
+                                  const Publications& publications,
+                                  const std::string& gap) {
+  const std::string detail =
+      absl::StrCat("gap: ", gap, "; changes since ",
+                   replica_.state().applied->ToString(), " cannot be followed");
   LogWarn(detail);
-  RETURN_IF_ERROR(replica_.AddEvent("gap", "", replica_.state().applied, detail));
+  RETURN_IF_ERROR(
+      replica_.AddEvent("gap", "", replica_.state().applied, detail));
   if (config_.replica.on_gap == OnGap::kStop) {
     ASSIGN_OR_RETURN(const std::vector<Request> requests, replica_.Requests());
-    const bool asked = std::any_of(requests.begin(), requests.end(),
-                                   [](const Request& r) { return r.kind == "resync" && r.argument == "*"; });
+    const bool asked =
+        std::any_of(requests.begin(), requests.end(), [](const Request& r) {
+          return r.kind == "resync" && r.argument == "*";
+        });
     if (!asked) {
       return absl::FailedPreconditionError(
-          absl::StrCat(detail, ": run `sublite resync` to copy everything again, or set replica.on_gap = \"resync\""));
+          absl::StrCat(detail,
+                       ": run `sublite resync` to copy everything again, or "
+                       "set replica.on_gap = \"resync\""));
     }
   }
   RETURN_IF_ERROR(replica_.SetState("copying"));
@@ -215,7 +298,8 @@ absl::Status Session::ReplaceSlot(const SlotState& slot, const Publications& pub
   return CopyAllBeside(publications, created);
 }
 
-absl::Status Session::CopyAllBeside(const Publications& publications, const CreatedSlot& created) {
+absl::Status Session::CopyAllBeside(const Publications& publications,
+                                    const CreatedSlot& created) {
   RETURN_IF_ERROR(copy_.DropHidden());
   RETURN_IF_ERROR(Reconcile(publications, true));
   ASSIGN_OR_RETURN(const std::vector<Request> requests, replica_.Requests());
@@ -225,7 +309,8 @@ absl::Status Session::CopyAllBeside(const Publications& publications, const Crea
     absl::StatusOr<CopiedTable> copied = copy_.Fill(*table);
     if (copied.ok()) {
       copies.emplace_back(table.get(), *std::move(copied));
-    } else if (absl::IsNotFound(copied.status()) || absl::IsOutOfRange(copied.status()) ||
+    } else if (absl::IsNotFound(copied.status()) ||
+               absl::IsOutOfRange(copied.status()) ||
                absl::IsFailedPrecondition(copied.status())) {
       RETURN_IF_ERROR(SetAside(*table, copied.status()));
     } else {
@@ -234,27 +319,34 @@ absl::Status Session::CopyAllBeside(const Publications& publications, const Crea
   }
   // Until here readers saw the old rows; from here on all the new ones.
   return replica_.Transaction([&]() -> absl::Status {
-    for (auto& [table, copied] : copies) RETURN_IF_ERROR(copy_.SwapIn(*table, copied));
+    for (auto& [table, copied] : copies)
+      RETURN_IF_ERROR(copy_.SwapIn(*table, copied));
     for (const Request& request : requests) {
-      if (request.kind == "resync") RETURN_IF_ERROR(replica_.RemoveRequest(request.id));
+      if (request.kind == "resync")
+        RETURN_IF_ERROR(replica_.RemoveRequest(request.id));
     }
     return replica_.SetSlot(config_.publisher.slot, identity_, created);
   });
 }
 
-// ------------------------------------------------------------------------------------------------ the stream
+// ------------------------------------------------------------------------------------------------
+// the stream
 
 absl::StatusOr<std::string> Session::WhyNotBinary() {
-  if (identity_.server_version < 140000) return std::string("the server is older than version 14");
-  // Some send functions give the length before a conversion and the bytes after it.
-  ASSIGN_OR_RETURN(const auto encoding, publisher_.Query("show server_encoding"));
+  if (identity_.server_version < 140000)
+    return std::string("the server is older than version 14");
+  // Some send functions give the length before a conversion and the bytes after
+  // it.
+  ASSIGN_OR_RETURN(const auto encoding,
+                   publisher_.Query("show server_encoding"));
   if (encoding.empty() || encoding[0].empty() || encoding[0][0] != "UTF8") {
     return std::string("the publisher's database is not in UTF8");
   }
   for (const auto& table : replica_.tables()) {
     if (table->state == TableState::kUnpublished) continue;
     if (const TableColumn* column = FindUndecodable(table->shape)) {
-      return absl::StrCat("table ", table->shape.FullName(), ", column ", column->pg_name, " is of type ", column->pg_type,
+      return absl::StrCat("table ", table->shape.FullName(), ", column ",
+                          column->pg_name, " is of type ", column->pg_type,
                           ", which has no binary decoder");
     }
   }
@@ -278,16 +370,21 @@ StreamOptions Session::ChooseStreamOptions() const {
 absl::Status Session::Stream() {
   StreamOptions options = ChooseStreamOptions();
   if (config_.publisher.origin_none && !options.origin_none) {
-    return absl::FailedPreconditionError("publisher.origin = \"none\" needs a server of version 16 or later");
+    return absl::FailedPreconditionError(
+        "publisher.origin = \"none\" needs a server of version 16 or later");
   }
   if (config_.publisher.binary) {
     ASSIGN_OR_RETURN(const std::string why_not, WhyNotBinary());
     options.binary = why_not.empty();
-    if (!options.binary) LogWarn("rows are asked for as text, not in binary form", {{"why", why_not}});
+    if (!options.binary)
+      LogWarn("rows are asked for as text, not in binary form",
+              {{"why", why_not}});
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<ReplicationStream> stream, publisher_.StartReplication(options));
+  ASSIGN_OR_RETURN(const std::unique_ptr<ReplicationStream> stream,
+                   publisher_.StartReplication(options));
   on_publisher_ = false;
-  streamed_ = true;
+  streamed_from_ = options.start;
+  streamed_at_ = absl::Now();
   RETURN_IF_ERROR(replica_.SetState("streaming"));
   LogInfo("streaming", {{"lsn", options.start.ToString()},
                         {"slot", options.slot},
@@ -297,12 +394,16 @@ absl::Status Session::Stream() {
 
   ApplierOptions applier_options;
   applier_options.protocol_version = options.protocol_version;
-  applier_options.parallel_streaming = options.streaming == Streaming::kParallel;
+  applier_options.parallel_streaming =
+      options.streaming == Streaming::kParallel;
   applier_options.keep_messages = config_.publisher.messages;
   applier_options.binary = options.binary;
   applier_options.status_interval = config_.publisher.status_interval;
   applier_options.spool_directory = DirectoryOf(replica_.path());
-  applier_options.still_fits = [this](const ReplicaTable& table, Lsn commit_lsn) {
+  applier_options.doubt_prepared =
+      identity_.timeline != replica_.state().slot_timeline;
+  applier_options.still_fits = [this](const ReplicaTable& table,
+                                      Lsn commit_lsn) {
     return StillFits(table, commit_lsn);
   };
   applier_options.stop = stop_;
@@ -311,12 +412,14 @@ absl::Status Session::Stream() {
 
   absl::Status status = StreamLoop(*stream, applier);
   if (applier.failed_table().has_value()) {
-    // Put aside at the last boundary that all tables share, so that no half of a transaction stays.
+    // Put aside at the last boundary that all tables share, so that no half of
+    // a transaction stays.
     replica_.Rollback();
     RETURN_IF_ERROR(replica_.Reload());
     ReplicaTable* table = replica_.FindTable(applier.failed_table()->id);
     if (table != nullptr) {
-      RETURN_IF_ERROR(SetAside(*table, absl::FailedPreconditionError(applier.failed_table()->error)));
+      RETURN_IF_ERROR(SetAside(*table, absl::FailedPreconditionError(
+                                           applier.failed_table()->error)));
     }
     restart_ = true;
   } else if (applier.needs_text()) {
@@ -325,7 +428,8 @@ absl::Status Session::Stream() {
     refused_ = applier.refused();
     replica_.Rollback();
     RETURN_IF_ERROR(replica_.Reload());
-    RETURN_IF_ERROR(replica_.AddEvent("refused", "", refused_->commit_lsn, refused_->error));
+    RETURN_IF_ERROR(replica_.AddEvent("refused", "", refused_->commit_lsn,
+                                      refused_->error));
   }
   return status;
 }
@@ -360,12 +464,14 @@ absl::Status Session::StreamLoop(ReplicationStream& stream, Applier& applier) {
 absl::Status Session::BetweenTransactions(Applier& applier, absl::Time now) {
   if (!applier.at_boundary()) return absl::OkStatus();
   catalog_due_ = applier.TakeCatalogDue() || catalog_due_;
-  if ((catalog_due_ && now - catalog_read_at_ >= kCatalogPause) || now - catalog_read_at_ >= kCatalogEvery) {
+  if ((catalog_due_ && now - catalog_read_at_ >= kCatalogPause) ||
+      now - catalog_read_at_ >= kCatalogEvery) {
     catalog_due_ = false;
     RETURN_IF_ERROR(RefreshCatalog());
   }
   if (now - requests_read_at_ < kHousekeepingEvery) return absl::OkStatus();
   requests_read_at_ = now;
+  RETURN_IF_ERROR(replica_.CheckFiles());
   RETURN_IF_ERROR(TakeRequests());
   applier.SetSkip(skip_);
   return CopyWaiting();

@@ -1,7 +1,10 @@
-// One stay at the publisher: connect, know it again, copy what is missing, follow the stream until something ends it.
+// One stay at the publisher: connect, know it again, copy what is missing,
+// follow the stream until something ends it.
 //
-// Everything that lasts is in the Replica; a Session leaves nothing behind but what it committed there. The caller starts
-// a new one after a pause, or ends the process, as SessionEnd says. Threads: one (the stream's receiver is inside Publisher).
+// Everything that lasts is in the Replica; a Session leaves nothing behind but
+// what it committed there. The caller starts a new one after a pause, or ends
+// the process, as SessionEnd says. Threads: one (the stream's receiver is
+// inside Publisher).
 #ifndef SUBLITE_APPLIER_SESSION_H_
 #define SUBLITE_APPLIER_SESSION_H_
 
@@ -24,21 +27,28 @@ namespace sublite {
 
 struct SessionEnd {
   enum class Next {
-    kStop,         // told to stop
-    kAgain,        // a passing trouble, or one table was put aside: go on after a pause
-    kWait,         // the replica refuses a transaction: try again seldom, a person has to act
+    kStop,   // told to stop
+    kAgain,  // a passing trouble, or one table was put aside: go on after a
+             // pause
+    kWait,  // the replica refuses a transaction: try again seldom, a person has
+            // to act
+    kReopen,  // the replica's file was deleted or replaced: open what is there
+              // now
     kNeedsPerson,  // trying again cannot help
   };
   Next next = Next::kAgain;
   absl::Status status;
-  bool at_once = false;    // kAgain without a pause
-  bool streamed = false;   // the stream ran: pauses begin anew
+  bool at_once = false;     // kAgain without a pause
+  bool progressed = false;  // the stream brought something, or held for a
+                            // while: pauses begin anew
 };
 
 class Session {
  public:
-  // `stop` is asked often and also tells a watchdog that work goes on. `report` is told what is being done, in a short text.
-  Session(const Config& config, Replica& replica, Publisher& publisher, EndedTransactions& ended, std::function<bool()> stop,
+  // `stop` is asked often and also tells a watchdog that work goes on. `report`
+  // is told what is being done, in a short text.
+  Session(const Config& config, Replica& replica, Publisher& publisher,
+          EndedTransactions& ended, std::function<bool()> stop,
           std::function<void(std::string_view)> report);
 
   SessionEnd Run();
@@ -51,11 +61,16 @@ class Session {
 
   // ---- the slot
   absl::Status KnowPublisher();
-  std::optional<std::string> FindGap(const SlotState& slot) const;
-  absl::Status StartAnew(const SlotState& slot, const Publications& publications);
-  absl::Status ReplaceSlot(const SlotState& slot, const Publications& publications, const std::string& gap);
+  // Why the slot cannot be followed from our position; "" if it can.
+  absl::StatusOr<std::string> FindGap(const SlotState& slot);
+  absl::Status StartAnew(const SlotState& slot,
+                         const Publications& publications);
+  absl::Status ReplaceSlot(const SlotState& slot,
+                           const Publications& publications,
+                           const std::string& gap);
   absl::StatusOr<CreatedSlot> MakeSlot(const SlotState& old);
-  absl::Status CopyAllBeside(const Publications& publications, const CreatedSlot& created);
+  absl::Status CopyAllBeside(const Publications& publications,
+                             const CreatedSlot& created);
 
   // ---- tables
   absl::Status Reconcile(const Publications& publications, bool fresh);
@@ -88,15 +103,17 @@ class Session {
 
   PublisherIdentity identity_;
   bool slot_two_phase_ = false;
-  bool synchronous_ = false;   // commits at the publisher may wait for a standby
+  bool synchronous_ = false;  // commits at the publisher may wait for a standby
   bool on_publisher_ = true;  // whose FailedPrecondition it would be
-  bool streamed_ = false;
+  std::optional<Lsn> streamed_from_;
+  absl::Time streamed_at_;
   bool restart_ = false;
   std::optional<Applier::Refused> refused_;
 
   std::vector<std::int64_t> done_requests_;
   Publications catalog_;
-  Lsn catalog_as_of_;  // the catalog shows every change that was committed before this position
+  Lsn catalog_as_of_;  // the catalog shows every change that was committed
+                       // before this position
   absl::Time catalog_read_at_ = absl::InfinitePast();
   absl::Time requests_read_at_ = absl::InfinitePast();
   absl::Time progress_logged_at_ = absl::InfinitePast();

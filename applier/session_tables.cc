@@ -1,4 +1,5 @@
-// The part of Session that holds the replica's tables to what the publications publish.
+// The part of Session that holds the replica's tables to what the publications
+// publish.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -14,13 +15,16 @@
 namespace sublite {
 namespace {
 
-// The rows here are no longer the publisher's although every change was followed: it left the publication and came back, its
-// row filter changed, or ALTER TABLE rewrote values in place. A partition may be truncated without a word in the stream.
+// The rows here are no longer the publisher's although every change was
+// followed: it left the publication and came back, its row filter changed, or
+// ALTER TABLE rewrote values in place. A partition may be truncated without a
+// word in the stream.
 bool OtherRows(const ReplicaTable& table, const PublishedTable& published) {
   const bool copied = !table.shape.columns.empty();
   const bool other_files = copied && table.storage != published.storage;
   return table.published_as != published.published_as ||
-         (other_files && (published.relkind == 'p' || table.attributes != published.attributes));
+         (other_files && (published.relkind == 'p' ||
+                          table.attributes != published.attributes));
 }
 
 }  // namespace
@@ -29,41 +33,56 @@ absl::Status Session::Reconcile(const Publications& publications, bool fresh) {
   return replica_.Transaction([&]() -> absl::Status {
     for (const PublishedTable& published : publications.tables) {
       const TableShape shape = copy_.ShapeOf(published, publications.types);
-      ReplicaTable* table = replica_.FindTable(published.pg_schema, published.pg_table);
+      ReplicaTable* table =
+          replica_.FindTable(published.pg_schema, published.pg_table);
       if (table == nullptr) {
-        // What was published before the slot began has been decoded as such from the beginning. This is kept, so that a
-        // restart before the copy does not make the table look new.
+        // What was published before the slot began has been decoded as such
+        // from the beginning. This is kept, so that a restart before the copy
+        // does not make the table look new.
         PublishedTable added = published;
         if (!fresh) added.published_as.clear();
         ASSIGN_OR_RETURN(table, replica_.AddTable(added, shape.name));
         table->newly_published = !fresh;
         continue;
       }
-      const bool again = table->state == TableState::kUnpublished || OtherRows(*table, published);
-      if (table->state == TableState::kReady && !again && SameRows(table->shape, shape)) {
+      const bool again = table->state == TableState::kUnpublished ||
+                         OtherRows(*table, published);
+      if (table->state == TableState::kReady && !again &&
+          SameRows(table->shape, shape)) {
         RETURN_IF_ERROR(KeepForms(*table, shape));
         continue;
       }
       if (table->state == TableState::kReady) {
-        RETURN_IF_ERROR(replica_.SetTableState(*table, TableState::kCopying, ""));
-        RETURN_IF_ERROR(replica_.AddEvent("schema", table->shape.name, std::nullopt,
-                                          again ? "published anew, or rewritten; it is copied again"
-                                                : "the publisher's catalog describes it differently; it is copied again"));
-      } else if (table->state != TableState::kPending && table->state != TableState::kCopying) {
-        RETURN_IF_ERROR(replica_.SetTableState(*table, TableState::kPending, ""));
+        RETURN_IF_ERROR(
+            replica_.SetTableState(*table, TableState::kCopying, ""));
+        RETURN_IF_ERROR(replica_.AddEvent(
+            "schema", table->shape.name, std::nullopt,
+            again ? "published anew, or rewritten; it is copied again"
+                  : "the publisher's catalog describes it differently; it is "
+                    "copied again"));
+      } else if (table->state != TableState::kPending &&
+                 table->state != TableState::kCopying) {
+        RETURN_IF_ERROR(
+            replica_.SetTableState(*table, TableState::kPending, ""));
       }
       if (again && !fresh) table->newly_published = true;
     }
     for (const auto& table : replica_.tables()) {
       if (table->state == TableState::kUnpublished) continue;
       const bool published =
-          std::any_of(publications.tables.begin(), publications.tables.end(), [&](const PublishedTable& p) {
-            return p.pg_schema == table->shape.pg_schema && p.pg_table == table->shape.pg_table;
-          });
+          std::any_of(publications.tables.begin(), publications.tables.end(),
+                      [&](const PublishedTable& p) {
+                        return p.pg_schema == table->shape.pg_schema &&
+                               p.pg_table == table->shape.pg_table;
+                      });
       if (published) continue;
-      LogInfo("the table is not published any more; its rows stay", {{"table", table->shape.FullName()}});
-      RETURN_IF_ERROR(replica_.AddEvent("unpublished", table->shape.name, std::nullopt, "its rows stay as they are"));
-      RETURN_IF_ERROR(replica_.SetTableState(*table, TableState::kUnpublished, "not published any more"));
+      LogInfo("the table is not published any more; its rows stay",
+              {{"table", table->shape.FullName()}});
+      RETURN_IF_ERROR(replica_.AddEvent("unpublished", table->shape.name,
+                                        std::nullopt,
+                                        "its rows stay as they are"));
+      RETURN_IF_ERROR(replica_.SetTableState(*table, TableState::kUnpublished,
+                                             "not published any more"));
       table->stale = false;
       table->copied_for.clear();
     }
@@ -71,7 +90,8 @@ absl::Status Session::Reconcile(const Publications& publications, bool fresh) {
   });
 }
 
-// The rows are the same, but their binary form may not be: the publisher or sublite is of another version.
+// The rows are the same, but their binary form may not be: the publisher or
+// sublite is of another version.
 absl::Status Session::KeepForms(ReplicaTable& table, const TableShape& shape) {
   TableShape kept = table.shape;
   bool changed = false;
@@ -86,53 +106,71 @@ absl::Status Session::KeepForms(ReplicaTable& table, const TableShape& shape) {
 absl::Status Session::RefreshCatalog() {
   ASSIGN_OR_RETURN(const Publications* read, ReadCatalog());
   const Publications& publications = *read;
-  // A publication that was dropped for a moment publishes nothing: its tables are held as unpublished until it is back.
+  // A publication that was dropped for a moment publishes nothing: its tables
+  // are held as unpublished until it is back.
   if (!publications.missing.empty()) {
-    LogWarn("a publication is gone from the publisher", {{"publication", absl::StrJoin(publications.missing, ", ")}});
+    LogWarn("a publication is gone from the publisher",
+            {{"publication", absl::StrJoin(publications.missing, ", ")}});
   }
   return Reconcile(publications, false);
 }
 
 absl::StatusOr<const Publications*> Session::ReadCatalog() {
-  // First the position: what was committed before it is in the catalog that is read afterwards.
-  ASSIGN_OR_RETURN(const auto position,
-                   publisher_.Query("select case when pg_is_in_recovery() then pg_last_wal_replay_lsn() "
-                                    "else pg_current_wal_insert_lsn() end"));
+  // First the position: what was committed before it is in the catalog that is
+  // read afterwards.
+  ASSIGN_OR_RETURN(
+      const auto position,
+      publisher_.Query(
+          "select case when pg_is_in_recovery() then pg_last_wal_replay_lsn() "
+          "else pg_current_wal_insert_lsn() end"));
   Lsn as_of;
-  if (!position.empty() && !position[0].empty()) Lsn::Parse(position[0][0], &as_of);
-  ASSIGN_OR_RETURN(catalog_, publisher_.ReadPublications(config_.publisher.publications));
+  if (!position.empty() && !position[0].empty())
+    Lsn::Parse(position[0][0], &as_of);
+  ASSIGN_OR_RETURN(catalog_,
+                   publisher_.ReadPublications(config_.publisher.publications));
   catalog_as_of_ = as_of;
   catalog_read_at_ = absl::Now();
   return &catalog_;
 }
 
-absl::StatusOr<bool> Session::StillFits(const ReplicaTable& table, Lsn commit_lsn) {
-  // The descriptions of a backlog are all older than one reading of the catalog.
+absl::StatusOr<bool> Session::StillFits(const ReplicaTable& table,
+                                        Lsn commit_lsn) {
+  // The descriptions of a backlog are all older than one reading of the
+  // catalog.
   if (commit_lsn >= catalog_as_of_) RETURN_IF_ERROR(ReadCatalog().status());
   for (const PublishedTable& published : catalog_.tables) {
-    if (published.pg_schema != table.shape.pg_schema || published.pg_table != table.shape.pg_table) continue;
+    if (published.pg_schema != table.shape.pg_schema ||
+        published.pg_table != table.shape.pg_table)
+      continue;
     return !OtherRows(table, published) &&
            SameRows(copy_.ShapeOf(published, catalog_.types), table.shape);
   }
-  // Gone meanwhile: the stream's own description counts until the catalog is read again.
+  // Gone meanwhile: the stream's own description counts until the catalog is
+  // read again.
   catalog_due_ = true;
   return true;
 }
 
-// A transaction that wrote to the table before it was published is sent without those rows. It holds a lock on the table
-// until it has ended and become visible, so a snapshot taken after its lock is gone sees it.
+// A transaction that wrote to the table before it was published is sent without
+// those rows. It holds a lock on the table until it has ended and become
+// visible, so a snapshot taken after its lock is gone sees it.
 absl::StatusOr<bool> Session::WritersGone(ReplicaTable& table) {
-  // With a synchronous standby, so does a transaction that this replica has followed already, in an earlier process.
+  // With a synchronous standby, so does a transaction that this replica has
+  // followed already, in an earlier process.
   const bool unsettled = synchronous_ && !ended_.Settled(table.id);
   if (!table.newly_published && !unsettled) return true;
-  ASSIGN_OR_RETURN(std::vector<std::string> writers, publisher_.ReadWriters(table.shape.oid));
+  ASSIGN_OR_RETURN(std::vector<std::string> writers,
+                   publisher_.ReadWriters(table.shape.oid));
   if (!table.writers_asked) {
     table.writers = writers;
     table.writers_asked = true;
   }
-  const bool gone = std::none_of(table.writers.begin(), table.writers.end(), [&](const std::string& writer) {
-    return std::find(writers.begin(), writers.end(), writer) != writers.end();
-  });
+  const bool gone =
+      std::none_of(table.writers.begin(), table.writers.end(),
+                   [&](const std::string& writer) {
+                     return std::find(writers.begin(), writers.end(), writer) !=
+                            writers.end();
+                   });
   if (!gone) return false;
   table.newly_published = false;
   ended_.Settle(table.id);
@@ -141,13 +179,16 @@ absl::StatusOr<bool> Session::WritersGone(ReplicaTable& table) {
 
 absl::Status Session::CopyWaiting() {
   for (const auto& table : replica_.tables()) {
-    if (table->state != TableState::kPending && table->state != TableState::kCopying) continue;
+    if (table->state != TableState::kPending &&
+        table->state != TableState::kCopying)
+      continue;
     if (stop_()) return absl::CancelledError("told to stop");
     ASSIGN_OR_RETURN(const bool free, WritersGone(*table));
     if (free) RETURN_IF_ERROR(CopyOne(*table));
   }
   if (done_requests_.empty()) return absl::OkStatus();
-  for (std::int64_t id : std::exchange(done_requests_, {})) RETURN_IF_ERROR(replica_.RemoveRequest(id));
+  for (std::int64_t id : std::exchange(done_requests_, {}))
+    RETURN_IF_ERROR(replica_.RemoveRequest(id));
   return absl::OkStatus();
 }
 
@@ -157,14 +198,17 @@ absl::Status Session::CopyOne(ReplicaTable& table) {
   RETURN_IF_ERROR(replica_.SetTableState(table, TableState::kCopying, ""));
   const absl::StatusOr<CopiedTable> copied = copy_.Fill(table);
   if (!copied.ok()) {
-    if (absl::IsNotFound(copied.status()) || absl::IsOutOfRange(copied.status()) ||
+    if (absl::IsNotFound(copied.status()) ||
+        absl::IsOutOfRange(copied.status()) ||
         absl::IsFailedPrecondition(copied.status())) {
       return SetAside(table, copied.status());
     }
     return copied.status();
   }
-  RETURN_IF_ERROR(replica_.Transaction([&] { return copy_.SwapIn(table, *copied); }));
-  LogInfo("copied", {{"table", table.shape.FullName()}, {"rows", absl::StrCat(copied->rows)}});
+  RETURN_IF_ERROR(
+      replica_.Transaction([&] { return copy_.SwapIn(table, *copied); }));
+  LogInfo("copied", {{"table", table.shape.FullName()},
+                     {"rows", absl::StrCat(copied->rows)}});
   report_(absl::StrCat("copied ", table.shape.FullName()));
   return absl::OkStatus();
 }
@@ -172,14 +216,17 @@ absl::Status Session::CopyOne(ReplicaTable& table) {
 absl::Status Session::SetAside(ReplicaTable& table, const absl::Status& why) {
   const bool gone = absl::IsNotFound(why);
   const std::string text(why.message());
-  LogWarn(gone ? "the table is not published any more" : "the table is put aside; the others go on",
+  LogWarn(gone ? "the table is not published any more"
+               : "the table is put aside; the others go on",
           {{"table", table.shape.FullName()}, {"error", text}});
   return replica_.Transaction([&]() -> absl::Status {
     table.stale = false;
-    RETURN_IF_ERROR(replica_.AddEvent(gone ? "unpublished" : "table_failed", table.shape.name, replica_.state().applied,
-                                      text));
+    RETURN_IF_ERROR(replica_.AddEvent(gone ? "unpublished" : "table_failed",
+                                      table.shape.name,
+                                      replica_.state().applied, text));
     if (!gone) RETURN_IF_ERROR(replica_.RecordError(text));
-    return replica_.SetTableState(table, gone ? TableState::kUnpublished : TableState::kFailed, text);
+    return replica_.SetTableState(
+        table, gone ? TableState::kUnpublished : TableState::kFailed, text);
   });
 }
 
@@ -191,20 +238,25 @@ absl::Status Session::TakeRequests() {
       Lsn lsn;
       const bool valid = Lsn::Parse(request.argument, &lsn);
       // One that names what was passed long ago would wait for ever.
-      if (!valid || (replica_.state().applied.has_value() && lsn < *replica_.state().applied)) {
+      if (!valid || (replica_.state().applied.has_value() &&
+                     lsn < *replica_.state().applied)) {
         RETURN_IF_ERROR(replica_.RemoveRequest(request.id));
       } else {
         skip_ = lsn;
       }
       continue;
     }
-    if (std::find(done_requests_.begin(), done_requests_.end(), request.id) != done_requests_.end()) continue;
+    if (std::find(done_requests_.begin(), done_requests_.end(), request.id) !=
+        done_requests_.end())
+      continue;
     std::int64_t id = 0;
     const bool one = absl::SimpleAtoi(request.argument, &id);
     for (const auto& table : replica_.tables()) {
       if (one && table->id != id) continue;
-      if (table->state == TableState::kReady || table->state == TableState::kFailed) {
-        RETURN_IF_ERROR(replica_.SetTableState(*table, TableState::kCopying, ""));
+      if (table->state == TableState::kReady ||
+          table->state == TableState::kFailed) {
+        RETURN_IF_ERROR(
+            replica_.SetTableState(*table, TableState::kCopying, ""));
       }
     }
     done_requests_.push_back(request.id);

@@ -1,7 +1,8 @@
 // An MVCC snapshot of the publisher, as pg_current_snapshot() gives it.
 //
-// It speaks of top-level transaction ids only, as do Begin, Stream Start and the prepare messages of pgoutput. Text form:
-// PostgreSQL's `xmin:xmax:xip_list`.
+// It speaks of top-level transaction ids only, as do Begin, Stream Start and
+// the prepare messages of pgoutput. Text form: PostgreSQL's
+// `xmin:xmax:xip_list`.
 #ifndef SUBLITE_APPLIER_SNAPSHOT_H_
 #define SUBLITE_APPLIER_SNAPSHOT_H_
 
@@ -26,7 +27,8 @@ class Snapshot {
   // The 64-bit id nearest to this snapshot's xmax whose low half is `xid`.
   std::uint64_t Widen(Xid xid) const;
 
-  // True if `xid` is not in progress and not in the future: its effects, if it committed, are in the snapshot's rows.
+  // True if `xid` is not in progress and not in the future: its effects, if it
+  // committed, are in the snapshot's rows.
   bool Sees(Xid xid) const { return SeesFull(Widen(xid)); }
   bool SeesFull(std::uint64_t full_xid) const;
 

@@ -14,13 +14,15 @@
 namespace sublite {
 namespace {
 
-// The same trouble is written into the file again only after this long: flash wears.
+// The same trouble is written into the file again only after this long: flash
+// wears.
 constexpr absl::Duration kNoteAgain = absl::Minutes(5);
 constexpr absl::Duration kRefusedPauseMin = absl::Seconds(5);
 
 }  // namespace
 
-Supervisor::Supervisor(const Config& config, Publisher& publisher, const StopSignal& stop, Announcer announcer)
+Supervisor::Supervisor(const Config& config, Publisher& publisher,
+                       const StopSignal& stop, Announcer announcer)
     : config_(config),
       publisher_(publisher),
       stop_(stop),
@@ -28,7 +30,8 @@ Supervisor::Supervisor(const Config& config, Publisher& publisher, const StopSig
       backoff_(std::random_device()()) {}
 
 bool Supervisor::Stopped() {
-  alive_micros_.store(absl::ToUnixMicros(absl::Now()), std::memory_order_relaxed);
+  alive_micros_.store(absl::ToUnixMicros(absl::Now()),
+                      std::memory_order_relaxed);
   return stop_.requested();
 }
 
@@ -39,7 +42,8 @@ void Supervisor::Interrupt() {
 
 absl::Status Supervisor::OpenReplica() {
   const std::string& path = config_.replica.database;
-  absl::StatusOr<std::unique_ptr<Replica>> opened = Replica::Open(path, [this] { return Stopped(); });
+  absl::StatusOr<std::unique_ptr<Replica>> opened =
+      Replica::Open(path, [this] { return Stopped(); });
   if (!opened.ok()) return opened.status();
   absl::MutexLock lock(&mutex_);
   replica_ = *std::move(opened);
@@ -50,45 +54,64 @@ absl::Status Supervisor::Run() {
   Stopped();
   while (true) {
     const absl::Status opened = OpenReplica();
-    if (opened.ok()) break;
-    // Readers of a file that is merely locked or short of space lose nothing by waiting.
-    if (!absl::IsUnavailable(opened) && !absl::IsResourceExhausted(opened)) return opened;
-    LogError("cannot open the replica; trying again", {{"error", std::string(opened.message())}});
+    if (opened.ok()) {
+      announcer_.ready();
+      bool reopen = false;
+      const absl::Status status = Follow(&reopen);
+      absl::MutexLock lock(&mutex_);
+      replica_.reset();
+      if (!reopen) return status;
+    } else {
+      // Readers of a file that is merely locked or short of space lose nothing
+      // by waiting.
+      if (!absl::IsUnavailable(opened) && !absl::IsResourceExhausted(opened))
+        return opened;
+      LogError("cannot open the replica; trying again",
+               {{"error", std::string(opened.message())}});
+    }
     if (!Pause(backoff_.Next())) return absl::CancelledError("told to stop");
   }
-  backoff_.Reset();
-  announcer_.ready();
-  const absl::Status status = Follow();
-  absl::MutexLock lock(&mutex_);
-  replica_.reset();
-  return status;
 }
 
-absl::Status Supervisor::Follow() {
+absl::Status Supervisor::Follow(bool* reopen) {
   Replica* replica = nullptr;
   {
     absl::MutexLock lock(&mutex_);
     replica = replica_.get();
   }
   while (!Stopped()) {
-    Session session(config_, *replica, publisher_, ended_, [this] { return Stopped(); }, [this](std::string_view text) {
-      announcer_.status(std::string(text));
-    });
+    Session session(
+        config_, *replica, publisher_, ended_, [this] { return Stopped(); },
+        [this](std::string_view text) {
+          announcer_.status(std::string(text));
+        });
     const SessionEnd end = session.Run();
     if (end.next == SessionEnd::Next::kStop) break;
-    if (end.streamed) backoff_.Reset();
+    if (end.next == SessionEnd::Next::kReopen) {
+      LogError("opening the replica again",
+               {{"error", std::string(end.status.message())}});
+      *reopen = true;
+      return absl::OkStatus();
+    }
+    if (end.progressed) backoff_.Reset();
     if (end.at_once) continue;
     NoteEnd(end);
     if (end.next == SessionEnd::Next::kNeedsPerson) return end.status;
     absl::Duration pause = backoff_.Next();
-    if (end.next == SessionEnd::Next::kWait) pause = std::max(pause, kRefusedPauseMin);
-    announcer_.status(absl::StrCat(end.next == SessionEnd::Next::kWait ? "a transaction is refused: " : "waiting for the publisher: ",
+    if (end.next == SessionEnd::Next::kWait)
+      pause = std::max(pause, kRefusedPauseMin);
+    announcer_.status(absl::StrCat(end.next == SessionEnd::Next::kWait
+                                       ? "a transaction is refused: "
+                                       : "waiting for the publisher: ",
                                    end.status.message()));
     if (!Pause(pause)) break;
   }
-  // Best effort: the file may be locked or the disk full, and stopping must not wait for either.
+  // Best effort: the file may be locked or the disk full, and stopping must not
+  // wait for either.
   const absl::Status noted = replica->NoteStopped();
-  if (!noted.ok()) LogWarn("cannot note the stop in the replica", {{"error", std::string(noted.message())}});
+  if (!noted.ok())
+    LogWarn("cannot note the stop in the replica",
+            {{"error", std::string(noted.message())}});
   return absl::OkStatus();
 }
 
@@ -99,7 +122,8 @@ void Supervisor::NoteEnd(const SessionEnd& end) {
     replica = replica_.get();
   }
   const std::string text(end.status.message());
-  const bool waits = end.next == SessionEnd::Next::kAgain && absl::IsUnavailable(end.status);
+  const bool waits =
+      end.next == SessionEnd::Next::kAgain && absl::IsUnavailable(end.status);
   if (waits) {
     LogWarn("lost the publisher; trying again", {{"error", text}});
   } else {
@@ -112,7 +136,9 @@ void Supervisor::NoteEnd(const SessionEnd& end) {
     noted_error_ = text;
     noted_at_ = now;
   }
-  if (!written.ok()) LogWarn("cannot note the error in the replica", {{"error", std::string(written.message())}});
+  if (!written.ok())
+    LogWarn("cannot note the error in the replica",
+            {{"error", std::string(written.message())}});
 }
 
 bool Supervisor::Pause(absl::Duration pause) {
@@ -127,10 +153,15 @@ bool Supervisor::Pause(absl::Duration pause) {
     const absl::Duration left = until - absl::Now();
     if (left <= absl::ZeroDuration()) return true;
     pollfd stop = {stop_.fd(), POLLIN, 0};
-    poll(&stop, 1, static_cast<int>(absl::ToInt64Milliseconds(std::min(left, absl::Milliseconds(500)))) + 1);
+    poll(&stop, 1,
+         static_cast<int>(absl::ToInt64Milliseconds(
+             std::min(left, absl::Milliseconds(500)))) +
+             1);
     if (replica == nullptr) continue;
-    // `sublite skip` and `sublite resync` should not have to wait for the pause to end.
-    const absl::StatusOr<std::int64_t> now = replica->database().QueryInt("pragma data_version");
+    // `sublite skip` and `sublite resync` should not have to wait for the pause
+    // to end.
+    const absl::StatusOr<std::int64_t> now =
+        replica->database().QueryInt("pragma data_version");
     if (now.ok() && version != 0 && *now != version) {
       const absl::StatusOr<std::vector<Request>> requests = replica->Requests();
       if (requests.ok() && !requests->empty()) return true;

@@ -1,7 +1,9 @@
-// The life of `sublite run`: open the file, say that it can be read, then one Session after another.
+// The life of `sublite run`: open the file, say that it can be read, then one
+// Session after another.
 //
-// It ends when told to stop, or where only a person can go on; a publisher that cannot be reached is waited for. Work happens
-// on the thread that calls Run; Interrupt and alive_at are for another one, which has the signals.
+// It ends when told to stop, or where only a person can go on; a publisher that
+// cannot be reached is waited for. Work happens on the thread that calls Run;
+// Interrupt and alive_at are for another one, which has the signals.
 #ifndef SUBLITE_APPLIER_SUPERVISOR_H_
 #define SUBLITE_APPLIER_SUPERVISOR_H_
 
@@ -33,22 +35,29 @@ struct Announcer {
 
 class Supervisor {
  public:
-  Supervisor(const Config& config, Publisher& publisher, const StopSignal& stop, Announcer announcer);
+  Supervisor(const Config& config, Publisher& publisher, const StopSignal& stop,
+             Announcer announcer);
 
-  // OK or Cancelled: stopped. Anything else: only a person can go on, and the text says how.
+  // OK or Cancelled: stopped. Anything else: only a person can go on, and the
+  // text says how.
   absl::Status Run();
 
   // Ends long SQLite work once stop has been requested. Any thread.
   void Interrupt();
   // When work last showed a sign of life. Any thread.
-  absl::Time alive_at() const { return absl::FromUnixMicros(alive_micros_.load(std::memory_order_relaxed)); }
+  absl::Time alive_at() const {
+    return absl::FromUnixMicros(alive_micros_.load(std::memory_order_relaxed));
+  }
 
  private:
   bool Stopped();
   absl::Status OpenReplica();
-  absl::Status Follow();
+  // Until told to stop, or only a person can go on, or `*reopen`: the file is
+  // not the one that was opened.
+  absl::Status Follow(bool* reopen);
   void NoteEnd(const SessionEnd& end);
-  // Until `pause` is over, told to stop, or a person asked for something. False when told to stop.
+  // Until `pause` is over, told to stop, or a person asked for something. False
+  // when told to stop.
   bool Pause(absl::Duration pause);
 
   const Config& config_;
@@ -62,7 +71,8 @@ class Supervisor {
   absl::Time noted_at_ = absl::InfinitePast();
 
   absl::Mutex mutex_;
-  std::unique_ptr<Replica> replica_ ABSL_GUARDED_BY(mutex_);  // set and reset under the lock, used by Run's thread
+  std::unique_ptr<Replica> replica_ ABSL_GUARDED_BY(
+      mutex_);  // set and reset under the lock, used by Run's thread
 };
 
 }  // namespace sublite

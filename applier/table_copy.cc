@@ -14,28 +14,35 @@ namespace sublite {
 namespace {
 
 constexpr std::size_t kEndedKept = 32768;
-// A commit this often keeps the WAL short and gives readers of sublite_tables something to see.
+// A commit this often keeps the WAL short and gives readers of sublite_tables
+// something to see.
 constexpr std::int64_t kBatchBytes = 16 << 20;
 constexpr absl::Duration kProgressEvery = absl::Seconds(1);
 
-// What a local administrator added to a table, to be made again on its successor.
+// What a local administrator added to a table, to be made again on its
+// successor.
 struct LocalObject {
   std::string type;
   std::string name;
   std::string sql;
 };
 
-absl::StatusOr<std::vector<LocalObject>> LocalObjects(Database& database, std::string_view table) {
-  ASSIGN_OR_RETURN(Statement select,
-                   database.Prepare("select type, name, sql from sqlite_schema where tbl_name = ?1 collate nocase "
-                                    "and type in ('index', 'trigger') and sql is not null "
-                                    "and name not in (select name from sublite_indexes) order by rowid"));
+absl::StatusOr<std::vector<LocalObject>> LocalObjects(Database& database,
+                                                      std::string_view table) {
+  ASSIGN_OR_RETURN(
+      Statement select,
+      database.Prepare(
+          "select type, name, sql from sqlite_schema where tbl_name = ?1 "
+          "collate nocase "
+          "and type in ('index', 'trigger') and sql is not null "
+          "and name not in (select name from sublite_indexes) order by rowid"));
   RETURN_IF_ERROR(select.BindText(1, table));
   std::vector<LocalObject> objects;
   while (true) {
     ASSIGN_OR_RETURN(const bool row, select.Step());
     if (!row) return objects;
-    objects.push_back({std::string(select.Text(0)), std::string(select.Text(1)), std::string(select.Text(2))});
+    objects.push_back({std::string(select.Text(0)), std::string(select.Text(1)),
+                       std::string(select.Text(2))});
   }
 }
 
@@ -55,7 +62,8 @@ void EndedTransactions::Add(Xid xid) {
   order_.pop_front();
 }
 
-TableCopy::TableCopy(Replica& replica, Publisher& publisher, const Config& config, const EndedTransactions& ended,
+TableCopy::TableCopy(Replica& replica, Publisher& publisher,
+                     const Config& config, const EndedTransactions& ended,
                      std::function<bool()> stop, Progress progress)
     : replica_(replica),
       publisher_(publisher),
@@ -64,7 +72,8 @@ TableCopy::TableCopy(Replica& replica, Publisher& publisher, const Config& confi
       stop_(std::move(stop)),
       progress_(std::move(progress)) {}
 
-TableShape TableCopy::ShapeOf(const PublishedTable& table, const PgTypes& types) const {
+TableShape TableCopy::ShapeOf(const PublishedTable& table,
+                              const PgTypes& types) const {
   NamingOptions options;
   options.separator = config_.replica.schema_separator;
   options.numeric = config_.replica.numeric;
@@ -76,30 +85,39 @@ TableShape TableCopy::ShapeOf(const PublishedTable& table, const PgTypes& types)
   return ShapeFor(table, types, options);
 }
 
-absl::Status TableCopy::CheckName(const ReplicaTable& table, const TableShape& shape) {
-  ASSIGN_OR_RETURN(const std::string taken, replica_.NameTakenBy(&table, shape.name));
+absl::Status TableCopy::CheckName(const ReplicaTable& table,
+                                  const TableShape& shape) {
+  ASSIGN_OR_RETURN(const std::string taken,
+                   replica_.NameTakenBy(&table, shape.name));
   if (taken.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("table ", shape.FullName(), " would be named ", shape.name, " in SQLite, a name that ", taken,
-                   " has already (SQLite compares names without case): set tables.\"", shape.FullName(), "\".name"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "table ", shape.FullName(), " would be named ", shape.name,
+      " in SQLite, a name that ", taken,
+      " has already (SQLite compares names without case): set tables.\"",
+      shape.FullName(), "\".name"));
 }
 
-bool TableCopy::SeesAllEnded(const Snapshot& snapshot, std::uint64_t* missing) const {
+bool TableCopy::SeesAllEnded(const Snapshot& snapshot,
+                             std::uint64_t* missing) const {
   for (Xid xid : ended_.all()) {
     if (snapshot.Sees(xid)) continue;
     *missing = xid;
     return false;
   }
-  const std::optional<Snapshot>& slot =
-      slot_snapshot_.has_value() ? slot_snapshot_ : replica_.state().slot_snapshot;
+  const std::optional<Snapshot>& slot = slot_snapshot_.has_value()
+                                            ? slot_snapshot_
+                                            : replica_.state().slot_snapshot;
   if (!slot.has_value()) return true;
-  const auto before_slot = [&](std::uint64_t xid) { return xid < slot->xmax() && slot->SeesFull(xid); };
+  const auto before_slot = [&](std::uint64_t xid) {
+    return xid < slot->xmax() && slot->SeesFull(xid);
+  };
   for (std::uint64_t xid : snapshot.in_progress()) {
     if (!before_slot(xid)) continue;
     *missing = xid;
     return false;
   }
-  // A snapshot ends behind the newest transaction that is done: a committed one that is not visible yet may be past its end.
+  // A snapshot ends behind the newest transaction that is done: a committed one
+  // that is not visible yet may be past its end.
   for (std::uint64_t xid = snapshot.xmax(); xid < slot->xmax(); ++xid) {
     if (!before_slot(xid)) continue;
     *missing = xid;
@@ -108,19 +126,24 @@ bool TableCopy::SeesAllEnded(const Snapshot& snapshot, std::uint64_t* missing) c
   return true;
 }
 
-absl::StatusOr<std::unique_ptr<TableReader>> TableCopy::Read(const ReplicaTable& table) {
+absl::StatusOr<std::unique_ptr<TableReader>> TableCopy::Read(
+    const ReplicaTable& table) {
   absl::Duration pause = absl::Milliseconds(10);
   bool told = false;
   while (true) {
-    ASSIGN_OR_RETURN(std::unique_ptr<TableReader> reader,
-                     publisher_.ReadTable(table.shape.pg_schema, table.shape.pg_table, config_.publisher.publications));
+    ASSIGN_OR_RETURN(
+        std::unique_ptr<TableReader> reader,
+        publisher_.ReadTable(table.shape.pg_schema, table.shape.pg_table,
+                             config_.publisher.publications));
     std::uint64_t missing = 0;
     if (SeesAllEnded(reader->snapshot(), &missing)) return reader;
     reader.reset();
     if (stop_()) return absl::CancelledError("told to stop");
     if (!told && pause > absl::Milliseconds(500)) {
-      LogWarn("waiting until a committed transaction becomes visible at the publisher (does it wait for a standby?)",
-              {{"xid", absl::StrCat(missing)}, {"table", table.shape.FullName()}});
+      LogWarn(
+          "waiting until a committed transaction becomes visible at the "
+          "publisher (does it wait for a standby?)",
+          {{"xid", absl::StrCat(missing)}, {"table", table.shape.FullName()}});
       told = true;
     }
     absl::SleepFor(pause);
@@ -133,8 +156,8 @@ absl::StatusOr<CopiedTable> TableCopy::Fill(ReplicaTable& table) {
   CopiedTable copied;
   copied.published = reader->table();
   if (!copied.published.problem.empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("table ", copied.published.FullName(), ": ", copied.published.problem));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "table ", copied.published.FullName(), ": ", copied.published.problem));
   }
   copied.shape = ShapeOf(copied.published, reader->types());
   copied.snapshot = reader->snapshot();
@@ -145,14 +168,20 @@ absl::StatusOr<CopiedTable> TableCopy::Fill(ReplicaTable& table) {
   copied.hidden = absl::StrCat("sublite_copy_", table.id);
   const bool inside = replica_.in_transaction();
   absl::Status status = replica_.Transaction([&] {
-    RETURN_IF_ERROR(replica_.database().Execute(absl::StrCat("drop table if exists ", QuoteIdentifier(copied.hidden))));
-    absl::Status made = replica_.database().Execute(CreateTableSql(copied.shape, copied.hidden));
-    // SQLite's own limits, such as the number of columns, concern this table only.
-    if (absl::IsInternal(made)) made = absl::FailedPreconditionError(made.message());
+    RETURN_IF_ERROR(replica_.database().Execute(
+        absl::StrCat("drop table if exists ", QuoteIdentifier(copied.hidden))));
+    absl::Status made = replica_.database().Execute(
+        CreateTableSql(copied.shape, copied.hidden));
+    // SQLite's own limits, such as the number of columns, concern this table
+    // only.
+    if (absl::IsInternal(made))
+      made = absl::FailedPreconditionError(made.message());
     return made;
   });
-  if (!status.ok()) return Annotate(status, absl::StrCat("table ", copied.shape.FullName()));
-  const absl::StatusOr<std::int64_t> rows = Load(table, *reader, copied.shape, copied.hidden);
+  if (!status.ok())
+    return Annotate(status, absl::StrCat("table ", copied.shape.FullName()));
+  const absl::StatusOr<std::int64_t> rows =
+      Load(table, *reader, copied.shape, copied.hidden);
   if (!rows.ok()) {
     if (!inside) replica_.Rollback();
     return rows.status();
@@ -161,7 +190,9 @@ absl::StatusOr<CopiedTable> TableCopy::Fill(ReplicaTable& table) {
   return copied;
 }
 
-absl::StatusOr<std::int64_t> TableCopy::Load(ReplicaTable& table, TableReader& reader, const TableShape& shape,
+absl::StatusOr<std::int64_t> TableCopy::Load(ReplicaTable& table,
+                                             TableReader& reader,
+                                             const TableShape& shape,
                                              const std::string& hidden) {
   TableWriter writer(replica_.database(), shape, hidden);
   CopyScratch scratch;
@@ -175,7 +206,8 @@ absl::StatusOr<std::int64_t> TableCopy::Load(ReplicaTable& table, TableReader& r
   while (true) {
     ASSIGN_OR_RETURN(const bool more, reader.Next(&line));
     if (!more) break;
-    ASSIGN_OR_RETURN(const Tuple row, ParseCopyRow(line, shape.columns.size(), scratch));
+    ASSIGN_OR_RETURN(const Tuple row,
+                     ParseCopyRow(line, shape.columns.size(), scratch));
     RETURN_IF_ERROR(writer.Insert(row).status());
     ++rows;
     batch_bytes += static_cast<std::int64_t>(line.size());
@@ -200,24 +232,32 @@ absl::StatusOr<std::int64_t> TableCopy::Load(ReplicaTable& table, TableReader& r
   return rows;
 }
 
-absl::StatusOr<std::string> TableCopy::FreeIndexName(const std::string& wanted) {
-  ASSIGN_OR_RETURN(Statement select,
-                   replica_.database().Prepare("select 1 from sqlite_schema where name = ?1 collate nocase"));
+absl::StatusOr<std::string> TableCopy::FreeIndexName(
+    const std::string& wanted) {
+  ASSIGN_OR_RETURN(
+      Statement select,
+      replica_.database().Prepare(
+          "select 1 from sqlite_schema where name = ?1 collate nocase"));
   for (int suffix = 1; suffix < 100; ++suffix) {
-    const std::string name = suffix == 1 ? wanted : absl::StrCat(wanted, "_", suffix);
+    const std::string name =
+        suffix == 1 ? wanted : absl::StrCat(wanted, "_", suffix);
     RETURN_IF_ERROR(select.BindText(1, name));
     ASSIGN_OR_RETURN(const bool taken, select.Step());
     select.Reset();
     if (!taken) return name;
   }
-  return absl::FailedPreconditionError(absl::StrCat("no free name for index ", wanted));
+  return absl::FailedPreconditionError(
+      absl::StrCat("no free name for index ", wanted));
 }
 
 absl::Status TableCopy::RebuildIndexes(ReplicaTable& table) {
   Database& database = replica_.database();
   std::vector<std::string> names;
   {
-    ASSIGN_OR_RETURN(Statement select, database.Prepare("select name from sublite_indexes where table_id = ?1"));
+    ASSIGN_OR_RETURN(
+        Statement select,
+        database.Prepare(
+            "select name from sublite_indexes where table_id = ?1"));
     RETURN_IF_ERROR(select.BindInt(1, table.id));
     while (true) {
       ASSIGN_OR_RETURN(const bool row, select.Step());
@@ -226,16 +266,24 @@ absl::Status TableCopy::RebuildIndexes(ReplicaTable& table) {
     }
   }
   for (const std::string& name : names) {
-    RETURN_IF_ERROR(database.Execute(absl::StrCat("drop index if exists ", QuoteIdentifier(name))));
+    RETURN_IF_ERROR(database.Execute(
+        absl::StrCat("drop index if exists ", QuoteIdentifier(name))));
   }
-  RETURN_IF_ERROR(database.Execute(absl::StrCat("delete from sublite_indexes where table_id = ", table.id)));
-  ASSIGN_OR_RETURN(Statement note, database.Prepare("insert into sublite_indexes (name, table_id, columns, is_unique) "
-                                                    "values (?1, ?2, ?3, ?4)"));
+  RETURN_IF_ERROR(database.Execute(
+      absl::StrCat("delete from sublite_indexes where table_id = ", table.id)));
+  ASSIGN_OR_RETURN(
+      Statement note,
+      database.Prepare(
+          "insert into sublite_indexes (name, table_id, columns, is_unique) "
+          "values (?1, ?2, ?3, ?4)"));
   for (const TableIndex& index :
-       IndexesFor(table.shape, config_.replica.mirror_indexes, config_.replica.schema_separator)) {
+       IndexesFor(table.shape, config_.replica.mirror_indexes,
+                  config_.replica.schema_separator)) {
     ASSIGN_OR_RETURN(const std::string name, FreeIndexName(index.name));
-    RETURN_IF_ERROR(database.Execute(absl::StrCat("create ", index.unique ? "unique " : "", "index ", QuoteIdentifier(name),
-                                                  " on ", QuoteIdentifier(table.shape.name), " (", index.sql_columns, ")")));
+    RETURN_IF_ERROR(database.Execute(absl::StrCat(
+        "create ", index.unique ? "unique " : "", "index ",
+        QuoteIdentifier(name), " on ", QuoteIdentifier(table.shape.name), " (",
+        index.sql_columns, ")")));
     RETURN_IF_ERROR(note.BindText(1, name));
     RETURN_IF_ERROR(note.BindInt(2, table.id));
     RETURN_IF_ERROR(note.BindText(3, index.sql_columns));
@@ -252,33 +300,43 @@ absl::Status TableCopy::SwapIn(ReplicaTable& table, const CopiedTable& copied) {
     ASSIGN_OR_RETURN(local, LocalObjects(database, table.shape.name));
     // Statements of the old table must not outlive it.
     table.writer.reset();
-    RETURN_IF_ERROR(database.Execute(absl::StrCat("drop table if exists ", QuoteIdentifier(table.shape.name))));
+    RETURN_IF_ERROR(database.Execute(absl::StrCat(
+        "drop table if exists ", QuoteIdentifier(table.shape.name))));
   }
   if (!copied.hidden.empty()) {
-    RETURN_IF_ERROR(database.Execute(absl::StrCat("alter table ", QuoteIdentifier(copied.hidden), " rename to ",
-                                                  QuoteIdentifier(copied.shape.name))));
+    RETURN_IF_ERROR(database.Execute(
+        absl::StrCat("alter table ", QuoteIdentifier(copied.hidden),
+                     " rename to ", QuoteIdentifier(copied.shape.name))));
   }
-  RETURN_IF_ERROR(
-      replica_.SetCopied(table, copied.shape, copied.published, copied.snapshot, copied.snapshot_lsn, copied.rows));
+  RETURN_IF_ERROR(replica_.SetCopied(table, copied.shape, copied.published,
+                                     copied.snapshot, copied.snapshot_lsn,
+                                     copied.rows));
   if (!copied.hidden.empty()) RETURN_IF_ERROR(RebuildIndexes(table));
   for (const LocalObject& object : local) {
     const absl::Status made = database.Execute(object.sql);
     if (made.ok()) continue;
     LogWarn("a local object does not fit the table any more and is gone",
-            {{"table", table.shape.name}, {"object", object.name}, {"error", std::string(made.message())}});
-    RETURN_IF_ERROR(replica_.AddEvent("local_object_gone", table.shape.name, std::nullopt,
-                                      absl::StrCat(object.type, " ", object.name, " does not fit the table any more (",
-                                                   made.message(), "). It was: ", object.sql)));
+            {{"table", table.shape.name},
+             {"object", object.name},
+             {"error", std::string(made.message())}});
+    RETURN_IF_ERROR(replica_.AddEvent(
+        "local_object_gone", table.shape.name, std::nullopt,
+        absl::StrCat(object.type, " ", object.name,
+                     " does not fit the table any more (", made.message(),
+                     "). It was: ", object.sql)));
   }
-  return replica_.AddEvent("copied", table.shape.name, copied.snapshot_lsn, absl::StrCat(copied.rows, " rows"));
+  return replica_.AddEvent("copied", table.shape.name, copied.snapshot_lsn,
+                           absl::StrCat(copied.rows, " rows"));
 }
 
 absl::Status TableCopy::DropHidden() {
   Database& database = replica_.database();
   std::vector<std::string> names;
   {
-    ASSIGN_OR_RETURN(Statement select, database.Prepare("select name from sqlite_schema where type = 'table' "
-                                                        "and name glob 'sublite_copy_[0-9]*'"));
+    ASSIGN_OR_RETURN(
+        Statement select,
+        database.Prepare("select name from sqlite_schema where type = 'table' "
+                         "and name glob 'sublite_copy_[0-9]*'"));
     while (true) {
       ASSIGN_OR_RETURN(const bool row, select.Step());
       if (!row) break;
@@ -286,8 +344,10 @@ absl::Status TableCopy::DropHidden() {
     }
   }
   for (const std::string& name : names) {
-    RETURN_IF_ERROR(
-        replica_.Transaction([&] { return database.Execute(absl::StrCat("drop table ", QuoteIdentifier(name))); }));
+    RETURN_IF_ERROR(replica_.Transaction([&] {
+      return database.Execute(
+          absl::StrCat("drop table ", QuoteIdentifier(name)));
+    }));
   }
   return absl::OkStatus();
 }

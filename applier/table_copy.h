@@ -1,18 +1,24 @@
-// The copy of one table (DESIGN.md, decision 4): its rows in one snapshot of the publisher, into a hidden table, which then
-// takes the name.
+// The copy of one table (DESIGN.md, decision 4): its rows in one snapshot of
+// the publisher, into a hidden table, which then takes the name.
 //
-// Fill reads; SwapIn shows. Between the two readers see the old rows, or no table. Fill commits as it goes unless a SQLite
-// transaction is open when it is called: then all of it belongs to that transaction (a table whose shape changes inside a
-// publisher transaction). What the snapshot sees is not applied again: SwapIn stores the snapshot with the table.
+// Fill reads; SwapIn shows. Between the two readers see the old rows, or no
+// table. Fill commits as it goes unless a SQLite transaction is open when it is
+// called: then all of it belongs to that transaction (a table whose shape
+// changes inside a publisher transaction). What the snapshot sees is not
+// applied again: SwapIn stores the snapshot with the table.
 //
-// The copy is exact because a change is dropped only where its top-level transaction is visible in the snapshot, and the
-// snapshot sees every transaction whose changes went by while the table was not followed: Fill takes the snapshot again
-// while one that has ended in the stream, or before the slot began, is still in progress in it (a commit is decoded before
-// it becomes visible, longest while the publisher waits for a synchronous standby).
+// The copy is exact because a change is dropped only where its top-level
+// transaction is visible in the snapshot, and the snapshot sees every
+// transaction whose changes went by while the table was not followed: Fill
+// takes the snapshot again while one that has ended in the stream, or before
+// the slot began, is still in progress in it (a commit is decoded before it
+// becomes visible, longest while the publisher waits for a synchronous
+// standby).
 //
-// Errors: NotFound where the table is not published any more; OutOfRange and FailedPrecondition where this one table cannot
-// be copied (a name that is taken, a missing privilege, a value that SQLite cannot hold); others concern the connection or
-// the file.
+// Errors: NotFound where the table is not published any more; OutOfRange and
+// FailedPrecondition where this one table cannot be copied (a name that is
+// taken, a missing privilege, a value that SQLite cannot hold); others concern
+// the connection or the file.
 #ifndef SUBLITE_APPLIER_TABLE_COPY_H_
 #define SUBLITE_APPLIER_TABLE_COPY_H_
 
@@ -30,7 +36,8 @@
 
 namespace sublite {
 
-// Top-level transactions of the slot that ended in the stream lately, for as long as the process lives.
+// Top-level transactions of the slot that ended in the stream lately, for as
+// long as the process lives.
 class EndedTransactions {
  public:
   void Add(Xid xid);
@@ -38,8 +45,9 @@ class EndedTransactions {
   void Clear();
   const std::deque<Xid>& all() const { return order_; }
 
-  // Transactions that an earlier process saw end are not known here. `Settle` notes that none of them can still be invisible
-  // at the publisher and have written to the table.
+  // Transactions that an earlier process saw end are not known here. `Settle`
+  // notes that none of them can still be invisible at the publisher and have
+  // written to the table.
   bool Settled(std::int64_t table) const { return settled_.contains(table); }
   void Settle(std::int64_t table) { settled_.insert(table); }
 
@@ -55,16 +63,20 @@ struct CopiedTable {
   Snapshot snapshot;
   Lsn snapshot_lsn;
   std::int64_t rows = 0;
-  std::string hidden;  // "" for a table without columns, which has nothing to store
+  std::string
+      hidden;  // "" for a table without columns, which has nothing to store
 };
 
 class TableCopy {
  public:
-  // `progress` is told now and then: the table, rows so far, rows expected (-1: unknown).
-  using Progress = std::function<void(const ReplicaTable&, std::int64_t, double)>;
+  // `progress` is told now and then: the table, rows so far, rows expected (-1:
+  // unknown).
+  using Progress =
+      std::function<void(const ReplicaTable&, std::int64_t, double)>;
 
-  TableCopy(Replica& replica, Publisher& publisher, const Config& config, const EndedTransactions& ended,
-            std::function<bool()> stop, Progress progress);
+  TableCopy(Replica& replica, Publisher& publisher, const Config& config,
+            const EndedTransactions& ended, std::function<bool()> stop,
+            Progress progress);
 
   absl::StatusOr<CopiedTable> Fill(ReplicaTable& table);
   // Inside a transaction.
@@ -74,17 +86,21 @@ class TableCopy {
   // Removes what an interrupted copy left.
   absl::Status DropHidden();
 
-  // What had committed before the slot began; the replica's own unless a new slot is being made.
+  // What had committed before the slot began; the replica's own unless a new
+  // slot is being made.
   void SetSlotSnapshot(const Snapshot& snapshot) { slot_snapshot_ = snapshot; }
 
   // The SQLite name that the rules and the configuration give to a table.
-  std::string NameOf(const PublishedTable& table) const { return ShapeOf(table, {}).name; }
+  std::string NameOf(const PublishedTable& table) const {
+    return ShapeOf(table, {}).name;
+  }
   TableShape ShapeOf(const PublishedTable& table, const PgTypes& types) const;
 
  private:
   absl::StatusOr<std::unique_ptr<TableReader>> Read(const ReplicaTable& table);
   bool SeesAllEnded(const Snapshot& snapshot, std::uint64_t* missing) const;
-  absl::StatusOr<std::int64_t> Load(ReplicaTable& table, TableReader& reader, const TableShape& shape,
+  absl::StatusOr<std::int64_t> Load(ReplicaTable& table, TableReader& reader,
+                                    const TableShape& shape,
                                     const std::string& hidden);
   absl::Status CheckName(const ReplicaTable& table, const TableShape& shape);
   absl::StatusOr<std::string> FreeIndexName(const std::string& wanted);

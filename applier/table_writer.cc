@@ -10,16 +10,20 @@
 namespace sublite {
 namespace {
 
-// Wide tables with many unchanged large values would otherwise collect statements without end.
+// Wide tables with many unchanged large values would otherwise collect
+// statements without end.
 constexpr std::size_t kUpdateStatementsMax = 32;
 // One huge value must not keep its memory for ever.
 constexpr std::size_t kScratchKept = 64 * 1024;
 
-bool SameDatum(const Datum& a, const Datum& b) { return a.kind == b.kind && a.bytes == b.bytes; }
+bool SameDatum(const Datum& a, const Datum& b) {
+  return a.kind == b.kind && a.bytes == b.bytes;
+}
 
 }  // namespace
 
-TableWriter::TableWriter(Database& database, const TableShape& shape, std::string target)
+TableWriter::TableWriter(Database& database, const TableShape& shape,
+                         std::string target)
     : database_(database),
       shape_(shape),
       target_(std::move(target)),
@@ -40,34 +44,46 @@ TableWriter::TableWriter(Database& database, const TableShape& shape, std::strin
 
 absl::Status TableWriter::CheckWidth(Tuple tuple) const {
   if (tuple.size() == shape_.columns.size()) return absl::OkStatus();
-  return absl::OutOfRangeError(absl::StrCat("table ", shape_.FullName(), ": a row of ", tuple.size(), " columns for ",
-                                            shape_.columns.size()));
+  return absl::OutOfRangeError(
+      absl::StrCat("table ", shape_.FullName(), ": a row of ", tuple.size(),
+                   " columns for ", shape_.columns.size()));
 }
 
-absl::Status TableWriter::Convert(Tuple tuple, const std::vector<int>& places, Row* row) {
+absl::Status TableWriter::Convert(Tuple tuple, const std::vector<int>& places,
+                                  Row* row) {
   for (int place : places) {
     if (tuple[place].is_unchanged()) continue;
     std::string& scratch = row->scratch[place];
     if (scratch.capacity() > kScratchKept) scratch = std::string();
-    const absl::Status status = ToSqlValue(tuple[place], shape_.columns[place].type, &scratch, &row->values[place]);
+    const absl::Status status =
+        ToSqlValue(tuple[place], shape_.columns[place].type, &scratch,
+                   &row->values[place]);
     if (!status.ok()) {
-      return absl::OutOfRangeError(absl::StrCat("table ", shape_.FullName(), ", column ", shape_.columns[place].pg_name,
-                                                " (", shape_.columns[place].pg_type, "): ", status.message()));
+      return absl::OutOfRangeError(
+          absl::StrCat("table ", shape_.FullName(), ", column ",
+                       shape_.columns[place].pg_name, " (",
+                       shape_.columns[place].pg_type, "): ", status.message()));
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status TableWriter::BindColumn(Statement& statement, int place, const Row& row, int offset) {
-  const absl::Status status = statement.Bind(place + 1 + offset, row.values[place]);
+absl::Status TableWriter::BindColumn(Statement& statement, int place,
+                                     const Row& row, int offset) {
+  const absl::Status status =
+      statement.Bind(place + 1 + offset, row.values[place]);
   if (!absl::IsInvalidArgument(status)) return status;
-  return absl::OutOfRangeError(absl::StrCat("table ", shape_.FullName(), ", column ", shape_.columns[place].pg_name,
-                                            ": a value of ", row.values[place].bytes.size(),
-                                            " bytes is more than SQLite can store"));
+  return absl::OutOfRangeError(absl::StrCat(
+      "table ", shape_.FullName(), ", column ", shape_.columns[place].pg_name,
+      ": a value of ", row.values[place].bytes.size(),
+      " bytes is more than SQLite can store"));
 }
 
-absl::Status TableWriter::BindColumns(Statement& statement, const std::vector<int>& places, const Row& row, int offset) {
-  for (int place : places) RETURN_IF_ERROR(BindColumn(statement, place, row, offset));
+absl::Status TableWriter::BindColumns(Statement& statement,
+                                      const std::vector<int>& places,
+                                      const Row& row, int offset) {
+  for (int place : places)
+    RETURN_IF_ERROR(BindColumn(statement, place, row, offset));
   return absl::OkStatus();
 }
 
@@ -78,26 +94,37 @@ absl::Status TableWriter::RunInsert(const Row& row) {
   RETURN_IF_ERROR(BindColumns(insert_, all_columns_, row, 0));
   const absl::Status status = insert_.Run();
   return absl::IsInvalidArgument(status)
-             ? absl::OutOfRangeError(absl::StrCat("table ", shape_.FullName(), ": a row is more than SQLite can store"))
+             ? absl::OutOfRangeError(
+                   absl::StrCat("table ", shape_.FullName(),
+                                ": a row is more than SQLite can store"))
              : status;
 }
 
-absl::StatusOr<std::int64_t> TableWriter::RunDelete(RowMatch match, const Row& key, bool all_equal) {
-  Statement* slot = all_equal ? &delete_equal_ : match == match_ ? &delete_ : &make_room_;
+absl::StatusOr<std::int64_t> TableWriter::RunDelete(RowMatch match,
+                                                    const Row& key,
+                                                    bool all_equal) {
+  Statement* slot = all_equal         ? &delete_equal_
+                    : match == match_ ? &delete_
+                                      : &make_room_;
   if (!*slot) {
-    ASSIGN_OR_RETURN(*slot, database_.Prepare(DeleteSql(shape_, match, all_equal)));
+    ASSIGN_OR_RETURN(*slot,
+                     database_.Prepare(DeleteSql(shape_, match, all_equal)));
   }
-  RETURN_IF_ERROR(BindColumns(*slot, MatchColumns(shape_, match), key, static_cast<int>(shape_.columns.size())));
+  RETURN_IF_ERROR(BindColumns(*slot, MatchColumns(shape_, match), key,
+                              static_cast<int>(shape_.columns.size())));
   RETURN_IF_ERROR(slot->Run());
   return database_.changes();
 }
 
 absl::Status TableWriter::MakeRoom(Tuple new_row) {
-  const RowMatch unique = shape_.KeyColumns().empty() ? RowMatch::kIdentity : RowMatch::kKey;
-  if (MatchColumns(shape_, unique).empty()) return absl::OkStatus();  // a local index; the second attempt will say so
+  const RowMatch unique =
+      shape_.KeyColumns().empty() ? RowMatch::kIdentity : RowMatch::kKey;
+  if (MatchColumns(shape_, unique).empty())
+    return absl::OkStatus();  // a local index; the second attempt will say so
   for (int place : MatchColumns(shape_, unique)) {
     if (new_row[place].is_unchanged()) {
-      return absl::OutOfRangeError(absl::StrCat("table ", shape_.FullName(), ": a key that was not sent is taken"));
+      return absl::OutOfRangeError(absl::StrCat(
+          "table ", shape_.FullName(), ": a key that was not sent is taken"));
     }
   }
   return RunDelete(unique, new_, false).status();
@@ -107,47 +134,60 @@ absl::StatusOr<Outcome> TableWriter::Insert(Tuple row) {
   RETURN_IF_ERROR(CheckWidth(row));
   for (int place : all_columns_) {
     if (row[place].is_unchanged()) {
-      return absl::OutOfRangeError(absl::StrCat("table ", shape_.FullName(), ", column ", shape_.columns[place].pg_name,
-                                                ": a new row without a value for it"));
+      return absl::OutOfRangeError(absl::StrCat(
+          "table ", shape_.FullName(), ", column ",
+          shape_.columns[place].pg_name, ": a new row without a value for it"));
     }
   }
   RETURN_IF_ERROR(Convert(row, all_columns_, &new_));
   absl::Status status = RunInsert(new_);
   if (status.ok()) return Outcome::kDone;
-  if (!absl::IsAlreadyExists(status)) return Annotate(status, absl::StrCat("table ", shape_.FullName()));
+  if (!absl::IsAlreadyExists(status))
+    return Annotate(status, absl::StrCat("table ", shape_.FullName()));
   if (target_ != shape_.name) {
-    return absl::OutOfRangeError(absl::StrCat("table ", shape_.FullName(),
-                                              ": two rows have the same key by SQLite's rules: ", status.message()));
+    return absl::OutOfRangeError(absl::StrCat(
+        "table ", shape_.FullName(),
+        ": two rows have the same key by SQLite's rules: ", status.message()));
   }
   RETURN_IF_ERROR(MakeRoom(row));
   status = RunInsert(new_);
   if (status.ok()) return Outcome::kReplaced;
   if (!absl::IsAlreadyExists(status)) return status;
-  return absl::FailedPreconditionError(
-      absl::StrCat("table ", shape_.FullName(), ": a local unique index refuses the row: ", status.message()));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "table ", shape_.FullName(),
+      ": a local unique index refuses the row: ", status.message()));
 }
 
-absl::StatusOr<Statement*> TableWriter::UpdateStatement(const std::vector<bool>& set) {
-  if (updates_.size() >= kUpdateStatementsMax && !updates_.contains(set)) updates_.clear();
+absl::StatusOr<Statement*> TableWriter::UpdateStatement(
+    const std::vector<bool>& set) {
+  if (updates_.size() >= kUpdateStatementsMax && !updates_.contains(set))
+    updates_.clear();
   Statement& statement = updates_[set];
   if (!statement) {
-    ASSIGN_OR_RETURN(statement, database_.Prepare(UpdateSql(shape_, match_, set)));
+    ASSIGN_OR_RETURN(statement,
+                     database_.Prepare(UpdateSql(shape_, match_, set)));
   }
   return &statement;
 }
 
 absl::StatusOr<Outcome> TableWriter::InsertMissing(Tuple new_row) {
-  const bool whole = std::none_of(new_row.begin(), new_row.end(), [](const Datum& d) { return d.is_unchanged(); });
+  const bool whole =
+      std::none_of(new_row.begin(), new_row.end(),
+                   [](const Datum& d) { return d.is_unchanged(); });
   if (whole) RETURN_IF_ERROR(Insert(new_row).status());
   return Outcome::kMissing;
 }
 
-absl::StatusOr<Outcome> TableWriter::Update(OldTuple old_kind, Tuple old_row, Tuple new_row) {
+absl::StatusOr<Outcome> TableWriter::Update(OldTuple old_kind, Tuple old_row,
+                                            Tuple new_row) {
   RETURN_IF_ERROR(CheckWidth(new_row));
   const bool has_old = old_kind != OldTuple::kNone;
   if (has_old) RETURN_IF_ERROR(CheckWidth(old_row));
-  if (match_ == RowMatch::kNone || (match_ == RowMatch::kWholeRow && old_kind != OldTuple::kFull)) {
-    return absl::OutOfRangeError(absl::StrCat("table ", shape_.FullName(), ": an update that does not say of which row"));
+  if (match_ == RowMatch::kNone ||
+      (match_ == RowMatch::kWholeRow && old_kind != OldTuple::kFull)) {
+    return absl::OutOfRangeError(
+        absl::StrCat("table ", shape_.FullName(),
+                     ": an update that does not say of which row"));
   }
   if (rowid_hidden_) return UpdateEqualRows(old_row, new_row);
 
@@ -155,14 +195,18 @@ absl::StatusOr<Outcome> TableWriter::Update(OldTuple old_kind, Tuple old_row, Tu
   set_.assign(shape_.columns.size(), false);
   bool any = false;
   for (int place : all_columns_) {
-    // The key is set only where it changes: setting it makes SQLite move the row.
-    const bool same_key = in_match_[place] && (!has_old || SameDatum(old_row[place], new_row[place]));
+    // The key is set only where it changes: setting it makes SQLite move the
+    // row.
+    const bool same_key =
+        in_match_[place] &&
+        (!has_old || SameDatum(old_row[place], new_row[place]));
     set_[place] = !new_row[place].is_unchanged() && !same_key;
     any = any || set_[place];
   }
   for (int place : match_columns_) {
     if (key[place].is_unchanged()) {
-      return absl::OutOfRangeError(absl::StrCat("table ", shape_.FullName(), ": an update whose key was not sent"));
+      return absl::OutOfRangeError(absl::StrCat(
+          "table ", shape_.FullName(), ": an update whose key was not sent"));
     }
   }
   if (!any) return Outcome::kDone;
@@ -173,7 +217,8 @@ absl::StatusOr<Outcome> TableWriter::Update(OldTuple old_kind, Tuple old_row, Tu
   for (int place : all_columns_) {
     if (set_[place]) RETURN_IF_ERROR(BindColumn(*statement, place, new_, 0));
   }
-  RETURN_IF_ERROR(BindColumns(*statement, match_columns_, old_, static_cast<int>(shape_.columns.size())));
+  RETURN_IF_ERROR(BindColumns(*statement, match_columns_, old_,
+                              static_cast<int>(shape_.columns.size())));
   absl::Status status = statement->Run();
   Outcome outcome = Outcome::kDone;
   if (absl::IsAlreadyExists(status)) {
@@ -181,18 +226,23 @@ absl::StatusOr<Outcome> TableWriter::Update(OldTuple old_kind, Tuple old_row, Tu
     status = statement->Run();
     outcome = Outcome::kReplaced;
     if (absl::IsAlreadyExists(status)) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("table ", shape_.FullName(), ": a local unique index refuses the row: ", status.message()));
+      return absl::FailedPreconditionError(absl::StrCat(
+          "table ", shape_.FullName(),
+          ": a local unique index refuses the row: ", status.message()));
     }
   }
   if (absl::IsInvalidArgument(status)) {
-    return absl::OutOfRangeError(absl::StrCat("table ", shape_.FullName(), ": a row is more than SQLite can store"));
+    return absl::OutOfRangeError(absl::StrCat(
+        "table ", shape_.FullName(), ": a row is more than SQLite can store"));
   }
-  if (!status.ok()) return Annotate(status, absl::StrCat("table ", shape_.FullName()));
-  return database_.changes() == 0 ? InsertMissing(new_row) : absl::StatusOr<Outcome>(outcome);
+  if (!status.ok())
+    return Annotate(status, absl::StrCat("table ", shape_.FullName()));
+  return database_.changes() == 0 ? InsertMissing(new_row)
+                                  : absl::StatusOr<Outcome>(outcome);
 }
 
-absl::StatusOr<Outcome> TableWriter::UpdateEqualRows(Tuple old_row, Tuple new_row) {
+absl::StatusOr<Outcome> TableWriter::UpdateEqualRows(Tuple old_row,
+                                                     Tuple new_row) {
   RETURN_IF_ERROR(Convert(old_row, all_columns_, &old_));
   ASSIGN_OR_RETURN(const std::int64_t equal, RunDelete(match_, old_, true));
   for (std::int64_t i = 1; i < equal; ++i) RETURN_IF_ERROR(RunInsert(old_));
@@ -207,14 +257,21 @@ absl::StatusOr<Outcome> TableWriter::UpdateEqualRows(Tuple old_row, Tuple new_ro
 
 absl::StatusOr<Outcome> TableWriter::Delete(OldTuple old_kind, Tuple old_row) {
   RETURN_IF_ERROR(CheckWidth(old_row));
-  if (match_ == RowMatch::kNone || (match_ == RowMatch::kWholeRow && old_kind != OldTuple::kFull)) {
-    return absl::OutOfRangeError(absl::StrCat("table ", shape_.FullName(), ": a delete that does not say of which row"));
+  if (match_ == RowMatch::kNone ||
+      (match_ == RowMatch::kWholeRow && old_kind != OldTuple::kFull)) {
+    return absl::OutOfRangeError(
+        absl::StrCat("table ", shape_.FullName(),
+                     ": a delete that does not say of which row"));
   }
   RETURN_IF_ERROR(Convert(old_row, match_columns_, &old_));
-  const absl::StatusOr<std::int64_t> deleted = RunDelete(match_, old_, rowid_hidden_);
-  if (!deleted.ok()) return Annotate(deleted.status(), absl::StrCat("table ", shape_.FullName()));
+  const absl::StatusOr<std::int64_t> deleted =
+      RunDelete(match_, old_, rowid_hidden_);
+  if (!deleted.ok())
+    return Annotate(deleted.status(),
+                    absl::StrCat("table ", shape_.FullName()));
   if (rowid_hidden_) {
-    for (std::int64_t i = 1; i < *deleted; ++i) RETURN_IF_ERROR(RunInsert(old_));
+    for (std::int64_t i = 1; i < *deleted; ++i)
+      RETURN_IF_ERROR(RunInsert(old_));
   }
   return *deleted == 0 ? Outcome::kMissing : Outcome::kDone;
 }

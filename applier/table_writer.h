@@ -1,11 +1,15 @@
-// Writes rows of one replicated table: the only place where a row becomes a statement.
+// Writes rows of one replicated table: the only place where a row becomes a
+// statement.
 //
-// Statements are prepared once and kept; values are bound without copies. A writer belongs to one shape: after the shape or
-// the SQLite table changed, make a new one. Runs inside the caller's SQLite transaction.
+// Statements are prepared once and kept; values are bound without copies. A
+// writer belongs to one shape: after the shape or the SQLite table changed,
+// make a new one. Runs inside the caller's SQLite transaction.
 //
 // Errors (all leave the table as before the call):
-//   OutOfRange           the row does not fit the table (a value that PostgreSQL would not print for the type, NULL where
-//                        the table has NOT NULL, a change that names no row): copying the table again is the cure
+//   OutOfRange           the row does not fit the table (a value that
+//   PostgreSQL would not print for the type, NULL where
+//                        the table has NOT NULL, a change that names no row):
+//                        copying the table again is the cure
 //   FailedPrecondition   a local trigger or constraint refuses the row
 //   others               as Database gives them: of the file, not of the row
 // Texts name the table and the column, never a value.
@@ -26,17 +30,21 @@ namespace sublite {
 
 enum class Outcome {
   kDone,
-  kReplaced,  // an insert, or an update of the key, found the key taken; the publisher's row is there now
-  kMissing,   // an update or delete found no row; an update that carries every column has put it in
+  kReplaced,  // an insert, or an update of the key, found the key taken; the
+              // publisher's row is there now
+  kMissing,   // an update or delete found no row; an update that carries every
+              // column has put it in
 };
 
 class TableWriter {
  public:
-  // Writes into the table `target` (shape.name, or the hidden table of a copy). Both references must outlive the writer.
+  // Writes into the table `target` (shape.name, or the hidden table of a copy).
+  // Both references must outlive the writer.
   TableWriter(Database& database, const TableShape& shape, std::string target);
 
   absl::StatusOr<Outcome> Insert(Tuple row);
-  absl::StatusOr<Outcome> Update(OldTuple old_kind, Tuple old_row, Tuple new_row);
+  absl::StatusOr<Outcome> Update(OldTuple old_kind, Tuple old_row,
+                                 Tuple new_row);
   absl::StatusOr<Outcome> Delete(OldTuple old_kind, Tuple old_row);
   absl::Status Truncate();
 
@@ -48,11 +56,14 @@ class TableWriter {
   };
 
   absl::Status Convert(Tuple tuple, const std::vector<int>& places, Row* row);
-  absl::Status BindColumn(Statement& statement, int place, const Row& row, int offset);
-  absl::Status BindColumns(Statement& statement, const std::vector<int>& places, const Row& row, int offset);
+  absl::Status BindColumn(Statement& statement, int place, const Row& row,
+                          int offset);
+  absl::Status BindColumns(Statement& statement, const std::vector<int>& places,
+                           const Row& row, int offset);
   absl::StatusOr<Statement*> UpdateStatement(const std::vector<bool>& set);
   absl::Status RunInsert(const Row& row);
-  absl::StatusOr<std::int64_t> RunDelete(RowMatch match, const Row& key, bool all_equal);
+  absl::StatusOr<std::int64_t> RunDelete(RowMatch match, const Row& key,
+                                         bool all_equal);
   // Removes the row that holds the key of `new_row`.
   absl::Status MakeRoom(Tuple new_row);
   absl::StatusOr<Outcome> InsertMissing(Tuple new_row);

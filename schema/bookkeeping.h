@@ -1,24 +1,28 @@
 // sublite's own tables in the replica file, drawn once.
 //
-// CONTRACT.md section 4 names the columns that readers may rely on; the others are sublite's. Every write to them is in
-// the SQLite transaction of the rows that it speaks of. LSNs for readers are text `X/Y`, LSNs for sublite are integers
-// (column names end in `_at` for times, `_pos` for integer positions). Times have the form of a stored timestamptz.
+// CONTRACT.md section 4 names the columns that readers may rely on; the others
+// are sublite's. Every write to them is in the SQLite transaction of the rows
+// that it speaks of. LSNs for readers are text `X/Y`, LSNs for sublite are
+// integers (column names end in `_at` for times, `_pos` for integer positions).
+// Times have the form of a stored timestamptz.
 //
-//   sublite_state     one row: where this replica stands; readers see it through the view sublite_status
-//   sublite_tables    one row a published table
-//   sublite_columns   one row a column of a replicated table, as the table was made
-//   sublite_indexes   the indexes that sublite made
-//   sublite_prepared  transactions prepared at the publisher and not yet decided
-//   sublite_staged    their changes: records of applier/staging.h, in parts
-//   sublite_messages  logical decoding messages, if asked for
-//   sublite_events    what a person may want to know, newest last; the oldest go when there are more than 10,000
-//   sublite_requests  what `sublite resync` and `sublite skip` ask of the running process
+//   sublite_state     one row: where this replica stands; readers see it
+//   through the view sublite_status sublite_tables    one row a published table
+//   sublite_columns   one row a column of a replicated table, as the table was
+//   made sublite_indexes   the indexes that sublite made sublite_prepared
+//   transactions prepared at the publisher and not yet decided sublite_staged
+//   their changes: records of applier/staging.h, in parts sublite_messages
+//   logical decoding messages, if asked for sublite_events    what a person may
+//   want to know, newest last; the oldest go when there are more than 10,000
+//   sublite_requests  what `sublite resync` and `sublite skip` ask of the
+//   running process
 #ifndef SUBLITE_SCHEMA_BOOKKEEPING_H_
 #define SUBLITE_SCHEMA_BOOKKEEPING_H_
 
 namespace sublite {
 
-// Stored in sublite_state.format. A file with a higher number was written by a newer sublite.
+// Stored in sublite_state.format. A file with a higher number was written by a
+// newer sublite.
 inline constexpr int kFileFormat = 1;
 // PRAGMA application_id: "subl".
 inline constexpr int kApplicationId = 0x7375626c;
@@ -37,6 +41,7 @@ create table if not exists sublite_state (
   slot text not null default '',
   slot_pos integer,                  -- the slot's consistent point
   slot_snapshot text,                -- what had committed before it
+  slot_timeline integer,             -- the publisher's when the slot was made
   system_identifier text,
   timeline integer,
   source integer not null default 0, -- counts publishers: another system identifier is another source

@@ -1,8 +1,10 @@
 // One column of a row as the publisher sent it.
 //
-// A Datum is a view: its bytes belong to the frame or COPY buffer that it was decoded from and are valid as long as
-// that buffer. Three states are kept apart that SQL alone cannot: NULL, a value, and "not sent because unchanged"
-// (TupleData 'n', 't' or 'b', and 'u' in PostgreSQL's "Logical Replication Message Formats").
+// A Datum is a view: its bytes belong to the frame or COPY buffer that it was
+// decoded from and are valid as long as that buffer. Three states are kept
+// apart that SQL alone cannot: NULL, a value, and "not sent because unchanged"
+// (TupleData 'n', 't' or 'b', and 'u' in PostgreSQL's "Logical Replication
+// Message Formats").
 #ifndef SUBLITE_SCHEMA_DATUM_H_
 #define SUBLITE_SCHEMA_DATUM_H_
 
@@ -16,7 +18,8 @@ namespace sublite {
 struct Datum {
   enum class Kind : std::uint8_t {
     kNull,
-    kUnchanged,  // an out-of-line (TOAST) value that did not change and is not in the message
+    kUnchanged,  // an out-of-line (TOAST) value that did not change and is not
+                 // in the message
     kText,       // the type's text output
     kBinary,     // the type's binary send format
   };

@@ -8,7 +8,8 @@
 //   Unimplemented       newer than this build
 //   Cancelled           sublite was told to stop
 //   Internal            a defect in sublite
-// The message says what happened, where, and what to do; the payload adds the place in the stream as text.
+// The message says what happened, where, and what to do; the payload adds the
+// place in the stream as text.
 #ifndef SUBLITE_SCHEMA_STATUS_H_
 #define SUBLITE_SCHEMA_STATUS_H_
 
@@ -23,31 +24,41 @@
 #define SUBLITE_CONCAT_INNER_(a, b) a##b
 #define SUBLITE_CONCAT_(a, b) SUBLITE_CONCAT_INNER_(a, b)
 
-#define RETURN_IF_ERROR(expression)                          \
-  do {                                                       \
-    absl::Status sublite_status_ = (expression);             \
-    if (!sublite_status_.ok()) return sublite_status_;       \
+#define RETURN_IF_ERROR(expression)                    \
+  do {                                                 \
+    absl::Status sublite_status_ = (expression);       \
+    if (!sublite_status_.ok()) return sublite_status_; \
   } while (false)
 
-#define ASSIGN_OR_RETURN(lhs, expression) \
-  SUBLITE_ASSIGN_OR_RETURN_(SUBLITE_CONCAT_(sublite_or_, __LINE__), lhs, expression)
+#define ASSIGN_OR_RETURN(lhs, expression)                                \
+  SUBLITE_ASSIGN_OR_RETURN_(SUBLITE_CONCAT_(sublite_or_, __LINE__), lhs, \
+                            expression)
 
-#define SUBLITE_ASSIGN_OR_RETURN_(temporary, lhs, expression)      \
-  auto temporary = (expression);                                   \
-  if (!temporary.ok()) return std::move(temporary).status();       \
+#define SUBLITE_ASSIGN_OR_RETURN_(temporary, lhs, expression) \
+  auto temporary = (expression);                              \
+  if (!temporary.ok()) return std::move(temporary).status();  \
   lhs = *std::move(temporary)
 
 namespace sublite {
 
 // For Abseil's functions: Debian builds it with a string_view of its own.
-inline absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
-inline std::string_view View(absl::string_view text) { return {text.data(), text.size()}; }
+inline absl::string_view View(std::string_view text) {
+  return {text.data(), text.size()};
+}
+inline std::string_view View(absl::string_view text) {
+  return {text.data(), text.size()};
+}
 
-// The same status with `place` ("table public.t, column v") put in front of its message. OK stays OK.
-inline absl::Status Annotate(const absl::Status& status, absl::string_view place) {
+// The same status with `place` ("table public.t, column v") put in front of its
+// message. OK stays OK.
+inline absl::Status Annotate(const absl::Status& status,
+                             absl::string_view place) {
   if (status.ok()) return status;
-  absl::Status annotated(status.code(), absl::StrCat(place, ": ", status.message()));
-  status.ForEachPayload([&](absl::string_view type, const absl::Cord& payload) { annotated.SetPayload(type, payload); });
+  absl::Status annotated(status.code(),
+                         absl::StrCat(place, ": ", status.message()));
+  status.ForEachPayload([&](absl::string_view type, const absl::Cord& payload) {
+    annotated.SetPayload(type, payload);
+  });
   return annotated;
 }
 

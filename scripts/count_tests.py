@@ -46,22 +46,18 @@ def count(events):
     """(passed, lines about failures, skipped) over all targets."""
     passed, failures, skipped = 0, [], 0
     results = {}  # (label, run, shard) -> (attempt, event): the last attempt counts
-    ended = {}  # label -> overall status
-    tests = set()
+    summed_up = set()  # labels of the tests that were asked for; one that a filter left out is not here
     for event in events:
         kind, identity = next(iter(event["id"].items()))
         label = identity.get("label") if isinstance(identity, dict) else None
-        if kind == "targetConfigured" and "testSize" in event.get("configured", {}):
-            tests.add(label)
-        elif kind == "targetCompleted" and not event.get("completed", {}).get("success"):
+        if kind == "targetCompleted" and not event.get("completed", {}).get("success"):
             failures.append(f"{label}: does not build")
-            tests.discard(label)
         elif kind == "testResult":
             key = (label, identity.get("run"), identity.get("shard"))
             if key not in results or results[key][0] <= identity.get("attempt", 1):
                 results[key] = (identity.get("attempt", 1), event["testResult"])
         elif kind == "testSummary":
-            ended[label] = event["testSummary"].get("overallStatus")
+            summed_up.add(label)
 
     for (label, _, _), (_, result) in sorted(results.items(), key=lambda item: str(item[0])):
         names = []
@@ -77,8 +73,8 @@ def count(events):
         if result.get("status") not in ("PASSED", "FLAKY") and not names:
             names = [result.get("status", "no status").lower() + " outside its cases"]
         failures += [f"{label}: {name}" for name in names]
-    failures += [f"{label}: did not run" for label in sorted(tests - {key[0] for key in results})
-                 if ended.get(label) != "PASSED"]
+    failures += [f"{label}: did not run" for label in sorted(summed_up - {key[0] for key in results})
+                 if f"{label}: does not build" not in failures]
     return passed, failures, skipped
 
 

@@ -15,9 +15,6 @@
 namespace sublite {
 namespace {
 
-// How long the server may be silent in a long wait before the probe is asked.
-constexpr absl::Duration kProbeAfter = absl::Minutes(1);
-
 // This program was written after it, so an earlier clock is wrong.
 constexpr std::time_t kEarliestNow = 1735689600;  // 2025-01-01
 
@@ -195,7 +192,7 @@ absl::Status Connection::Await(const WaitLimits& limits,
   const StopSignal* stop = limits.heed_stop ? stop_ : nullptr;
   while (true) {
     SteadyTime until = deadline;
-    if (limits.probe) until = std::min(until, SteadyIn(kProbeAfter));
+    if (limits.probe) until = std::min(until, SteadyIn(limits.probe_after));
     ASSIGN_OR_RETURN(const bool answered, Answered(until, stop, doing));
     if (answered) return absl::OkStatus();
     if (SteadyNow() >= deadline) {
@@ -267,7 +264,7 @@ absl::StatusOr<bool> Connection::CopyRow(std::string_view* row,
     }
     bool timed_out = false;
     SteadyTime until = deadline;
-    if (limits.probe) until = std::min(until, SteadyIn(kProbeAfter));
+    if (limits.probe) until = std::min(until, SteadyIn(limits.probe_after));
     RETURN_IF_ERROR(WaitSocket(
         POLLIN, until, limits.heed_stop ? stop_ : nullptr, &timed_out, doing));
     if (timed_out && SteadyNow() >= deadline) {

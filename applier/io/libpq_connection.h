@@ -55,9 +55,10 @@ class Result {
 struct WaitLimits {
   absl::Duration timeout = absl::Minutes(5);
   bool heed_stop = true;
-  // Asked after each minute of silence whether the server is still there; an
-  // error ends the wait. For waits that may rightly be long.
+  // Asked whether the server is still there after each `probe_after` of
+  // silence; an error ends the wait. For waits that may rightly be long.
   std::function<absl::Status()> probe;
+  absl::Duration probe_after = absl::Minutes(1);
 };
 
 class Connection {

@@ -2,6 +2,7 @@
 
 #include <libpq-fe.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -18,6 +19,9 @@ namespace {
 constexpr char kBegin[] =
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
     " SET LOCAL row_security = off";
+
+// A session that has read larger rows than this is not kept.
+constexpr std::size_t kKeptRowMax = 1 << 20;
 
 std::string QualifiedName(const std::string& pg_schema,
                           const std::string& pg_table) {
@@ -81,6 +85,7 @@ class LibpqTableReader final : public TableReader {
   Lsn snapshot_lsn_;
   PublishedTable table_;
   PgTypes types_;
+  std::size_t largest_row_ = 0;
 };
 
 WaitLimits LibpqTableReader::Patient() const {
@@ -225,9 +230,14 @@ absl::Status LibpqTableReader::Open() {
 absl::StatusOr<bool> LibpqTableReader::Next(std::string_view* row) {
   if (session_ == nullptr) return false;
   ASSIGN_OR_RETURN(const bool more, session_->CopyRow(row, doing_, Patient()));
-  if (more) return true;
+  if (more) {
+    largest_row_ = std::max(largest_row_, row->size());
+    return true;
+  }
   RETURN_IF_ERROR(session_->Query("COMMIT", doing_).status());
-  sessions_->Give(std::move(session_));
+  // libpq's buffer grows with the largest row and never shrinks.
+  if (largest_row_ <= kKeptRowMax) sessions_->Give(std::move(session_));
+  session_.reset();
   return false;
 }
 

@@ -145,8 +145,7 @@ absl::StatusCode CodeForSqlState(std::string_view sqlstate) {
   constexpr absl::StatusCode kRetry = absl::StatusCode::kUnavailable;
   constexpr absl::StatusCode kPerson = absl::StatusCode::kFailedPrecondition;
   static constexpr Rule kRules[] = {
-      {"08P01", kPerson},  // protocol violation: a pooler, or a wrong port
-      {"08", kRetry},      // connection exception
+      {"08", kRetry},      // connection exception; poolers: about everything
       {"25", kRetry},      // transaction state: timeouts of 25P03, 25P04
       {"40", kRetry},      // serialization failure, deadlock
       {"53400", kPerson},  // all replication slots are in use
@@ -242,7 +241,9 @@ absl::Status StatusFromConnect(const ConnectFailure& failure) {
   if (sqlstate.empty()) return StatusFromClientSide(failure);
   const std::string text = OneLine(failure.message);
   std::string_view mend = MendFor(sqlstate, text);
-  if (ContainsAny(text, {"startup parameter", "startup option"})) {
+  const bool pooler =
+      ContainsAny(text, {"startup parameter", "startup option"});
+  if (pooler) {
     mend =
         "a pooler stands between and refuses what a replication connection "
         "needs: connect to the server itself";
@@ -250,6 +251,7 @@ absl::Status StatusFromConnect(const ConnectFailure& failure) {
     mend = "see options in publisher.conninfo";
   }
   absl::StatusCode code = CodeForSqlState(sqlstate);
+  if (pooler) code = absl::StatusCode::kFailedPrecondition;
   // A database that is still being restored or made ready.
   if (sqlstate == "55000") code = absl::StatusCode::kUnavailable;
   return WithSqlState(absl::Status(code, WithMend(text, mend)), sqlstate);

@@ -4,9 +4,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/str_split.h"
 #include "applier/io/libpq_error.h"
 #include "applier/io/resolve_host.h"
 #include "applier/io/session_settings.h"
@@ -26,7 +29,7 @@ absl::Status SettingMismatch(std::string_view name, std::string_view is,
 }
 
 // Reads every setting back.
-absl::Status VerifySettings(Connection& connection) {
+absl::Status VerifySettings(Connection& connection, std::string_view encoding) {
   std::string sql = "SELECT pg_catalog.current_setting('client_encoding')";
   for (const SessionSetting& setting : kSessionSettings) {
     absl::StrAppend(&sql, ", pg_catalog.current_setting(",
@@ -38,8 +41,8 @@ absl::Status VerifySettings(Connection& connection) {
       result.columns() != static_cast<int>(std::size(kSessionSettings)) + 1) {
     return absl::DataLossError("the session's settings: not one row");
   }
-  if (result.Get(0, 0) != "UTF8") {
-    return SettingMismatch("client_encoding", result.Get(0, 0), "UTF8");
+  if (result.Get(0, 0) != encoding) {
+    return SettingMismatch("client_encoding", result.Get(0, 0), encoding);
   }
   int column = 1;
   for (const SessionSetting& setting : kSessionSettings) {
@@ -69,6 +72,43 @@ absl::Status NotAWalSender(const absl::Status& status) {
       "the server does not take replication commands on a connection with "
       "replication=database: a pooler stands between. Connect to the server "
       "itself");
+}
+
+// The lines of a timeline history file: timeline, tab, position, tab, reason.
+absl::StatusOr<std::vector<TimelineSwitch>> ParseHistory(
+    std::string_view text) {
+  std::vector<TimelineSwitch> history;
+  for (absl::string_view line : absl::StrSplit(View(text), '\n')) {
+    line = absl::StripAsciiWhitespace(line);
+    if (line.empty() || line[0] == '#') continue;
+    const std::vector<absl::string_view> parts =
+        absl::StrSplit(line, absl::ByAnyChar("\t "), absl::SkipEmpty());
+    TimelineSwitch left;
+    if (parts.size() < 2 || !absl::SimpleAtoi(parts[0], &left.timeline) ||
+        !Lsn::Parse(View(parts[1]), &left.left_at)) {
+      return absl::DataLossError(
+          absl::StrCat("timeline history: cannot read \"", line, "\""));
+    }
+    history.push_back(left);
+  }
+  return history;
+}
+
+absl::StatusOr<std::vector<TimelineSwitch>> ReadHistory(
+    Connection& replication, std::uint32_t timeline) {
+  if (timeline <= 1) return std::vector<TimelineSwitch>();
+  const absl::StatusOr<Result> result =
+      replication.Query(absl::StrCat("TIMELINE_HISTORY ", timeline),
+                        "reading the timeline's history");
+  // The file may have been tidied away.
+  if (SqlState(result.status()) == "58P01") {
+    return std::vector<TimelineSwitch>();
+  }
+  RETURN_IF_ERROR(result.status());
+  if (result->rows() != 1 || result->columns() < 2) {
+    return absl::DataLossError("TIMELINE_HISTORY: not one row");
+  }
+  return ParseHistory(result->Get(0, 1));
 }
 
 // What is left of several targets' errors: any that may pass makes all worth
@@ -115,12 +155,22 @@ absl::StatusOr<std::unique_ptr<Connection>> OpenSession(
   }
   // First, since an idle session may have little time.
   RETURN_IF_ERROR(SetNewerSettings(*connection));
-  RETURN_IF_ERROR(VerifySettings(*connection));
+  // A database without an encoding may hold any bytes, and refuses to send
+  // those that are no UTF-8. They are taken as they are.
+  std::string_view encoding = "UTF8";
+  if (connection->parameter("server_encoding") == "SQL_ASCII") {
+    encoding = "SQL_ASCII";
+    RETURN_IF_ERROR(connection
+                        ->Query("SET client_encoding = 'SQL_ASCII'",
+                                "setting up the session")
+                        .status());
+  }
+  RETURN_IF_ERROR(VerifySettings(*connection, encoding));
   return connection;
 }
 
 absl::StatusOr<std::unique_ptr<Connection>> OpenAnySession(
-    std::shared_ptr<const Conninfo> conninfo, ConnectionKind kind,
+    const std::shared_ptr<const Conninfo>& conninfo, ConnectionKind kind,
     const StopSignal* stop, ConnectTarget* chosen) {
   std::vector<absl::Status> errors;
   for (const ConnectTarget& target : conninfo->targets()) {
@@ -160,6 +210,8 @@ absl::StatusOr<PublisherIdentity> Identify(Connection& replication) {
         absl::StrCat("IDENTIFY_SYSTEM: timeline '", View(result->Get(0, 1)),
                      "', position '", View(result->Get(0, 2)), "'"));
   }
+  ASSIGN_OR_RETURN(identity.history,
+                   ReadHistory(replication, identity.timeline));
   if (result->IsNull(0, 3)) {
     return absl::FailedPreconditionError(
         "the replication connection is not connected to a database: a pooler "
@@ -169,6 +221,30 @@ absl::StatusOr<PublisherIdentity> Identify(Connection& replication) {
   identity.server_version = replication.server_version();
   identity.server_version_text = replication.parameter("server_version");
   return identity;
+}
+
+absl::StatusOr<Lsn> TimelineEnd(Connection& replication, std::uint32_t current,
+                                std::uint32_t timeline) {
+  ASSIGN_OR_RETURN(const Result result,
+                   replication.Query(absl::StrCat("TIMELINE_HISTORY ", current),
+                                     "reading the timeline's history"));
+  if (result.rows() != 1 || result.columns() < 2) {
+    return absl::DataLossError("TIMELINE_HISTORY: not one row of two columns");
+  }
+  // A line a timeline: its number, where it was left, and why.
+  for (absl::string_view line :
+       absl::StrSplit(View(result.Get(0, 1)), '\n', absl::SkipWhitespace())) {
+    const std::vector<absl::string_view> fields =
+        absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
+    std::uint32_t number = 0;
+    Lsn end;
+    if (fields.size() >= 2 && absl::SimpleAtoi(fields[0], &number) &&
+        number == timeline && Lsn::Parse(View(fields[1]), &end)) {
+      return end;
+    }
+  }
+  return absl::NotFoundError(absl::StrCat("the history of timeline ", current,
+                                          " has no timeline ", timeline));
 }
 
 absl::Status CheckSameServer(Connection& ordinary,

@@ -25,11 +25,16 @@ absl::StatusOr<std::unique_ptr<Connection>> OpenSession(
 // Tries the targets of `conninfo` in turn, looking names up, until one gives a
 // session. `*chosen` is the target, with its address.
 absl::StatusOr<std::unique_ptr<Connection>> OpenAnySession(
-    std::shared_ptr<const Conninfo> conninfo, ConnectionKind kind,
+    const std::shared_ptr<const Conninfo>& conninfo, ConnectionKind kind,
     const StopSignal* stop, ConnectTarget* chosen);
 
 // IDENTIFY_SYSTEM and the version, on a replication session.
 absl::StatusOr<PublisherIdentity> Identify(Connection& replication);
+
+// Where the history of timeline `current` leaves `timeline`. NotFound if it
+// never was on it.
+absl::StatusOr<Lsn> TimelineEnd(Connection& replication, std::uint32_t current,
+                                std::uint32_t timeline);
 
 // FailedPrecondition if an ordinary session leads to another server than
 // `identity`'s (names with several addresses, proxies).

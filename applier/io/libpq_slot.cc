@@ -1,5 +1,9 @@
 #include "applier/io/libpq_slot.h"
 
+#include <libpq-fe.h>
+
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -103,25 +107,36 @@ absl::Status AwaitCreation(
   }
 }
 
+// Asks the server to cancel what `connection` runs, on a connection of its own,
+// as libpq does it: without depending on any other session, and in a thread,
+// since connecting blocks for as long as the network likes.
+void CancelInBackground(Connection& connection) {
+  PGcancel* cancel = PQgetCancel(connection.raw());
+  if (cancel == nullptr) return;
+  try {
+    std::thread([cancel] {
+      char error[256];
+      PQcancel(cancel, error, sizeof error);
+      PQfreeCancel(cancel);
+    }).detach();
+  } catch (const std::system_error&) {
+    PQfreeCancel(cancel);
+  }
+}
+
 // Ends what CREATE_REPLICATION_SLOT began, and makes sure that nothing of it is
 // left. Best effort: without a network nothing can be done about it.
-void Abandon(Connection& replication, Connection& ordinary,
-             const std::string& name) {
-  for (const char* function : {"pg_cancel_backend", "pg_terminate_backend"}) {
-    const absl::StatusOr<Result> asked =
-        ordinary.Query(absl::StrCat("SELECT pg_catalog.", function, "(",
-                                    replication.backend_pid(), ")"),
-                       kDoing, CleanUpLimits());
-    if (!asked.ok()) return;
-    const absl::StatusOr<Result> answer =
-        replication.Finish(kDoing, CleanUpLimits());
-    if (answer.ok()) {
-      // It was finished in the same moment.
-      DropSlotByName(ordinary, name, CleanUpLimits()).IgnoreError();
-      return;
-    }
-    if (!SqlState(answer.status()).empty()) return;  // cancelled
-  }
+void Abandon(Connection& replication, const std::string& name) {
+  CancelInBackground(replication);
+  const absl::StatusOr<Result> answer =
+      replication.Finish(kDoing, CleanUpLimits());
+  if (!answer.ok()) return;
+  // It was finished in the same moment.
+  replication
+      .Query(absl::StrCat("DROP_REPLICATION_SLOT ", QuoteIdentifier(name)),
+             kDoing, CleanUpLimits())
+      .status()
+      .IgnoreError();
 }
 
 // A snapshot that another session exported, as text.
@@ -229,7 +244,7 @@ absl::StatusOr<CreatedSlot> MakeSlot(
       CreateSql(options, replication.server_version()), kDoing));
   const absl::Status waited = AwaitCreation(replication, ordinary, on_wait);
   if (!waited.ok()) {
-    Abandon(replication, ordinary, options.name);
+    Abandon(replication, options.name);
     return waited;
   }
   ASSIGN_OR_RETURN(const Result result, replication.Finish(kDoing));

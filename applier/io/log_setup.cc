@@ -37,7 +37,7 @@ thread_local LogFields current_fields;
 
 class WithFields {
  public:
-  explicit WithFields(LogFields fields)
+  WithFields(LogFields fields)
       : outer_(std::exchange(current_fields, fields)) {}
   ~WithFields() { current_fields = outer_; }
   WithFields(const WithFields&) = delete;

@@ -67,10 +67,9 @@ Statement::~Statement() { sqlite3_finalize(statement_); }
 
 absl::Status Statement::Fail(int code) {
   sqlite3* db = sqlite3_db_handle(statement_);
-  const int extended =
-      sqlite3_errcode(db) == code || code == SQLITE_ROW
-          ? sqlite3_extended_errcode(db)
-          : code;
+  const int extended = sqlite3_errcode(db) == code || code == SQLITE_ROW
+                           ? sqlite3_extended_errcode(db)
+                           : code;
   return absl::Status(CodeFor(extended),
                       absl::StrCat("SQLite: ", sqlite3_errmsg(db)));
 }
@@ -183,8 +182,9 @@ absl::Status Database::Fail(int code, std::string_view doing) {
   const int extended = db_ == nullptr ? code : sqlite3_extended_errcode(db_);
   return absl::Status(
       CodeFor(extended == SQLITE_OK ? code : extended),
-      absl::StrCat("SQLite file ", path_, ": ", View(doing), ": ",
-                   db_ == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(db_)));
+      absl::StrCat(
+          "SQLite file ", path_, ": ", View(doing), ": ",
+          db_ == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(db_)));
 }
 
 absl::StatusOr<Statement> Database::Prepare(std::string_view sql) {
@@ -193,7 +193,8 @@ absl::StatusOr<Statement> Database::Prepare(std::string_view sql) {
       sqlite3_prepare_v3(db_, sql.data(), static_cast<int>(sql.size()),
                          SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
   if (code != SQLITE_OK) {
-    return Fail(code, absl::StrCat("cannot prepare ", View(sql.substr(0, 200))));
+    return Fail(code,
+                absl::StrCat("cannot prepare ", View(sql.substr(0, 200))));
   }
   return Statement(statement);
 }
@@ -220,7 +221,17 @@ bool Database::in_transaction() const {
   return sqlite3_get_autocommit(db_) == 0;
 }
 
+bool Database::locked_out() const {
+  const int code = sqlite3_errcode(db_) & 0xff;
+  return code == SQLITE_BUSY || code == SQLITE_LOCKED;
+}
+
 std::int64_t Database::changes() const { return sqlite3_changes(db_); }
+
+std::string Database::file_name() const {
+  const char* name = sqlite3_db_filename(db_, "main");
+  return name == nullptr ? path_ : name;
+}
 
 std::int64_t Database::last_insert_rowid() const {
   return sqlite3_last_insert_rowid(db_);
@@ -228,8 +239,7 @@ std::int64_t Database::last_insert_rowid() const {
 
 absl::Status Database::KeepWalFiles() {
   int on = 1;
-  int code =
-      sqlite3_file_control(db_, "main", SQLITE_FCNTL_PERSIST_WAL, &on);
+  int code = sqlite3_file_control(db_, "main", SQLITE_FCNTL_PERSIST_WAL, &on);
   if (code == SQLITE_OK) {
     code = sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   }

@@ -1,12 +1,15 @@
-// SQLite, as far as sublite needs it: a connection, statements, and result codes as absl::Status.
+// SQLite, as far as sublite needs it: a connection, statements, and result
+// codes as absl::Status.
 //
-// Codes: Unavailable for BUSY, LOCKED and IOERR, ResourceExhausted for FULL and NOMEM, DataLoss for CORRUPT and NOTADB, Cancelled
-// for INTERRUPT, InvalidArgument for TOOBIG, AlreadyExists for a broken UNIQUE or PRIMARY KEY, OutOfRange for a broken NOT
-// NULL, FailedPrecondition for any
-// other constraint (a local trigger's RAISE), for READONLY, PERM, AUTH and CANTOPEN, Internal for ERROR and
-// MISUSE. Messages hold SQLite's own text.
+// Codes: Unavailable for BUSY, LOCKED and IOERR, ResourceExhausted for FULL and
+// NOMEM, DataLoss for CORRUPT and NOTADB, Cancelled for INTERRUPT,
+// InvalidArgument for TOOBIG, AlreadyExists for a broken UNIQUE or PRIMARY KEY,
+// OutOfRange for a broken NOT NULL, FailedPrecondition for any other constraint
+// (a local trigger's RAISE), for READONLY, PERM, AUTH and CANTOPEN, Internal
+// for ERROR and MISUSE. Messages hold SQLite's own text.
 //
-// Ownership: a Statement must be destroyed before its Database. Threads: one at a time, but Interrupt from any.
+// Ownership: a Statement must be destroyed before its Database. Threads: one at
+// a time, but Interrupt from any.
 #ifndef SUBLITE_APPLIER_IO_SQLITE_H_
 #define SUBLITE_APPLIER_IO_SQLITE_H_
 
@@ -37,14 +40,16 @@ class Statement {
 
   explicit operator bool() const { return statement_ != nullptr; }
 
-  // Parameters count from 1. Text and blobs are not copied: their bytes must stay until Reset.
+  // Parameters count from 1. Text and blobs are not copied: their bytes must
+  // stay until Reset.
   absl::Status BindNull(int index);
   absl::Status BindInt(int index, std::int64_t value);
   absl::Status BindText(int index, std::string_view text);
   absl::Status BindBlob(int index, std::string_view bytes);
   absl::Status Bind(int index, const SqlValue& value);
 
-  // True with a row, false when done. After an error or done the statement is reset already; bindings stay.
+  // True with a row, false when done. After an error or done the statement is
+  // reset already; bindings stay.
   absl::StatusOr<bool> Step();
   // Step for statements that give no rows; resets.
   absl::Status Run();
@@ -52,7 +57,8 @@ class Statement {
 
   bool IsNull(int column) const;
   std::int64_t Int(int column) const;
-  std::string_view Text(int column) const;  // valid until the next Step or Reset; "" for NULL
+  std::string_view Text(
+      int column) const;  // valid until the next Step or Reset; "" for NULL
   std::string_view Blob(int column) const;
 
  private:
@@ -70,7 +76,8 @@ class Database {
     kCreate,     // made if it does not exist
   };
 
-  static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& path, Mode mode, absl::Duration busy_timeout);
+  static absl::StatusOr<std::unique_ptr<Database>> Open(
+      const std::string& path, Mode mode, absl::Duration busy_timeout);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -78,25 +85,34 @@ class Database {
   absl::StatusOr<Statement> Prepare(std::string_view sql);
   // Runs all statements of `sql`; rows are thrown away.
   absl::Status Execute(std::string_view sql);
-  // The first column of the first row as an integer; NotFound without a row or for NULL.
+  // The first column of the first row as an integer; NotFound without a row or
+  // for NULL.
   absl::StatusOr<std::int64_t> QueryInt(std::string_view sql);
 
   bool in_transaction() const;
-  std::int64_t changes() const;           // rows of the last INSERT, UPDATE or DELETE, without triggers'
+  // The last call failed because another connection holds a lock, not because
+  // of an I/O error: both are Unavailable.
+  bool locked_out() const;
+  std::int64_t changes()
+      const;  // rows of the last INSERT, UPDATE or DELETE, without triggers'
   std::int64_t last_insert_rowid() const;
 
-  // Keeps -wal and -shm when this is the last connection to close, so that readers without write permission can open the
-  // file while nothing runs; and does not checkpoint then, so that closing is quick.
+  // Keeps -wal and -shm when this is the last connection to close, so that
+  // readers without write permission can open the file while nothing runs; and
+  // does not checkpoint then, so that closing is quick.
   absl::Status KeepWalFiles();
-  // Makes every commit so far survive power loss: one fsync of the write-ahead log, no write.
+  // Makes every commit so far survive power loss: one fsync of the write-ahead
+  // log, no write.
   absl::Status SyncWal();
 
-  // `stop` is asked often during statements; when it says true they end with Cancelled.
+  // `stop` is asked often during statements; when it says true they end with
+  // Cancelled.
   void StopWhen(std::function<bool()> stop);
   // Ends running statements (and checkpoints) with Cancelled; from any thread.
   void Interrupt();
 
-  sqlite3* handle() { return db_; }
+  // The database's file, absolute and without symbolic links.
+  std::string file_name() const;
 
  private:
   Database() = default;

@@ -189,6 +189,36 @@ TEST_F(CatalogTest, InvalidIndexesAreLeftOut) {
   EXPECT_FALSE(Table("public.t").publishes_update_or_delete);
 }
 
+// The same state gives the same texts, however it is read; another history
+// another.
+TEST_F(CatalogTest, PublishedAsAttributesAndStorage) {
+  Sql("CREATE TABLE t (a int PRIMARY KEY, v text); CREATE TABLE u (a int);"
+      "INSERT INTO t VALUES (1, 'x'); CREATE PUBLICATION pub FOR TABLE t, u;"
+      "CREATE PUBLICATION every FOR ALL TABLES");
+  const PublishedTable first = Table("public.t");
+  ASSERT_OK_AND_ASSIGN(auto reader,
+                       publisher_->ReadTable("public", "t", {"pub"}));
+  EXPECT_NE(first.published_as, "");
+  EXPECT_EQ(reader->table().published_as, first.published_as);
+  EXPECT_EQ(reader->table().attributes, first.attributes);
+  EXPECT_EQ(reader->table().storage, first.storage);
+  reader.reset();
+  EXPECT_NE(Table("public.t", {"every"}).published_as, first.published_as);
+  EXPECT_EQ(Table("public.t", {"pub", "every"}).published_as,
+            Table("public.t", {"every", "pub"}).published_as);
+
+  Sql("UPDATE t SET v = 'y'; ANALYZE t");
+  Sql("VACUUM t");
+  EXPECT_EQ(Table("public.t").published_as, first.published_as);
+  EXPECT_EQ(Table("public.t").attributes, first.attributes);
+  EXPECT_EQ(Table("public.t").storage, first.storage);
+  Sql("ALTER PUBLICATION pub DROP TABLE t; ALTER PUBLICATION pub ADD TABLE t");
+  EXPECT_NE(Table("public.t").published_as, first.published_as);
+  Sql("ALTER TABLE t ALTER v TYPE text USING v || '!'");
+  EXPECT_NE(Table("public.t").attributes, first.attributes);
+  EXPECT_NE(Table("public.t").storage, first.storage);
+}
+
 TEST_F(CatalogTest, PublishedActionsOfSeveralPublications) {
   Sql("CREATE TABLE t (a int PRIMARY KEY); CREATE PUBLICATION ins FOR TABLE t "
       "WITH (publish = 'insert,truncate'); CREATE PUBLICATION del FOR TABLE t "

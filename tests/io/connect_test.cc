@@ -113,7 +113,8 @@ TEST_F(ConnectTest, ServerDefaultsDoNotReachTheValues) {
 }
 
 TEST_F(ConnectTest, DatabaseOfAnotherEncoding) {
-  Sql("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
+  Sql("CREATE DATABASE latin ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' "
+      "TEMPLATE template0");
   ASSERT_OK_AND_ASSIGN(auto session, server().Connect("latin"));
   ASSERT_OK(session->Exec("SET client_encoding = 'UTF8'"));
   ASSERT_OK(
@@ -123,6 +124,47 @@ TEST_F(ConnectTest, DatabaseOfAnotherEncoding) {
   auto publisher = Connected(server().Conninfo("latin"));
   EXPECT_THAT(ReadRows(*publisher, "\xc3\xa9"),
               IsOkAndHolds(ElementsAre("\xc3\xbc")));
+}
+
+// Bytes that are no UTF-8 must not stop a copy or a stream.
+TEST_F(ConnectTest, DatabaseWithoutAnEncoding) {
+  Sql("CREATE DATABASE raw ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' "
+      "TEMPLATE template0");
+  ASSERT_OK_AND_ASSIGN(auto session, server().Connect("raw"));
+  ASSERT_OK(
+      session->Exec("CREATE TABLE t (v text); INSERT INTO t VALUES "
+                    "(E'a\\377'), ('\xc3\xbc');"
+                    "CREATE PUBLICATION pub FOR ALL TABLES"));
+  auto publisher = Connected(server().Conninfo("raw"));
+  EXPECT_THAT(ReadRows(*publisher, "t"),
+              IsOkAndHolds(ElementsAre("a\xff", "\xc3\xbc")));
+  ASSERT_OK(publisher->CreateSlot({"raw_slot", false, false}, nullptr));
+  StreamOptions options;
+  options.slot = "raw_slot";
+  options.publications = {"pub"};
+  ASSERT_OK_AND_ASSIGN(auto stream, publisher->StartReplication(options));
+  ASSERT_OK(session->Exec("INSERT INTO t VALUES (E'b\\377')"));
+  std::string all;
+  for (int i = 0; i < 50 && all.find("b\xff") == std::string::npos; ++i) {
+    std::vector<Frame> frames;
+    ASSERT_OK(stream->Receive(absl::Milliseconds(100), &frames));
+    for (const Frame& frame : frames) all.append(frame.bytes());
+  }
+  EXPECT_THAT(all, HasSubstr("b\xff"));
+  stream.reset();
+  EXPECT_OK(publisher->DropSlot("raw_slot"));
+}
+
+TEST_F(ConnectTest, QueryLeavesNothingBehind) {
+  auto publisher = Connected();
+  EXPECT_THAT(publisher->Query("SELECT 1, NULL, 'x' UNION ALL SELECT 2, 3, ''"),
+              IsOkAndHolds(ElementsAre(ElementsAre("1", "", "x"),
+                                       ElementsAre("2", "3", ""))));
+  EXPECT_THAT(publisher->Query("SELECT nonsense"),
+              StatusIs(kPerson, HasSubstr("nonsense")));
+  EXPECT_THAT(publisher->Query("BEGIN; SELECT nonsense"), StatusIs(kPerson));
+  EXPECT_THAT(publisher->Query("SELECT 1"),
+              IsOkAndHolds(ElementsAre(ElementsAre("1"))));
 }
 
 TEST_F(ConnectTest, WrongPasswordStaysSecret) {

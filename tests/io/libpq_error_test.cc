@@ -27,7 +27,7 @@ TEST(LibpqErrorTest, CodeBySqlState) {
   }
   for (const char* sqlstate :
        {"28P01", "28000", "3D000", "42501", "42704", "42P01", "55000", "0A000",
-        "22023", "42601", "53400", "08P01", "XX001", "42710"}) {
+        "22023", "42601", "53400", "XX001", "42710"}) {
     EXPECT_EQ(CodeForSqlState(sqlstate), kPerson) << sqlstate;
   }
 }
@@ -86,6 +86,8 @@ TEST(LibpqErrorTest, RefusalsAreReadBySqlStateInAnyLanguage) {
   EXPECT_THAT(
       Connect("FATAL:  08P01: unsupported startup parameter: replication"),
       StatusIs(kPerson, HasSubstr("pooler")));
+  EXPECT_THAT(Connect("FATAL:  08P01: server login has been failing"),
+              StatusIs(kRetry));
   EXPECT_THAT(Connect("FATAL:  08P01: unsupported startup parameter in "
                       "options: datestyle"),
               StatusIs(kPerson, HasSubstr("pooler")));

@@ -1,5 +1,7 @@
 // Slots: whom making one waits for, what its snapshot sees, and that none is
 // left behind (C065, C077, C115).
+#include <fstream>
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "tests/io/publisher_fixture.h"
@@ -162,6 +164,40 @@ TEST_F(SlotTest, ErrorWhileWaitingLeavesNoSlot) {
   EXPECT_EQ(Scalar("SELECT count(*) FROM pg_replication_slots"), "0");
 }
 
+// Nor when it is the other connection that is lost.
+TEST_F(SlotTest, LosingTheOtherSessionLeavesNoSlot) {
+  Sql("CREATE TABLE t (id int)");
+  ASSERT_OK_AND_ASSIGN(auto running, server().Connect(database_));
+  ASSERT_OK(running->Exec("BEGIN; INSERT INTO t VALUES (1)"));
+  auto publisher = Connected();
+  int waits = 0;
+  EXPECT_THAT(publisher->CreateSlot(
+                  {"s", false, false},
+                  [&](std::string_view) {
+                    if (++waits > 1) return;
+                    Sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                        " WHERE application_name = 'sublite' AND backend_type ="
+                        " 'client backend'");
+                  }),
+              StatusIs(kRetry));
+  EXPECT_EQ(Scalar("SELECT count(*) FROM pg_replication_slots"), "0");
+  ASSERT_OK(running->Exec("COMMIT"));
+  absl::SleepFor(absl::Milliseconds(300));
+  EXPECT_EQ(Scalar("SELECT count(*) FROM pg_replication_slots"), "0");
+}
+
+// A stop that is noticed while it is being looked up who is waited for.
+TEST_F(SlotTest, StopInTheCallbackLeavesNoSlot) {
+  Sql("CREATE TABLE t (id int)");
+  ASSERT_OK_AND_ASSIGN(auto running, server().Connect(database_));
+  ASSERT_OK(running->Exec("BEGIN; INSERT INTO t VALUES (1)"));
+  auto publisher = Connected();
+  EXPECT_THAT(publisher->CreateSlot({"s", false, false},
+                                    [&](std::string_view) { stop_.Request(); }),
+              StatusIs(absl::StatusCode::kCancelled));
+  EXPECT_EQ(Scalar("SELECT count(*) FROM pg_replication_slots"), "0");
+}
+
 TEST_F(SlotTest, ActiveSlotIsNotDropped) {
   Sql("CREATE PUBLICATION pub FOR ALL TABLES");
   auto publisher = Connected();
@@ -204,6 +240,31 @@ TEST_F(OtherServerTest, WalLevelReplica) {
   EXPECT_THAT(
       publisher.CreateSlot({"s", false, false}, nullptr),
       StatusIs(kPerson, AllOf(HasSubstr("wal_level"), HasSubstr("restart"))));
+}
+
+// C079: a promoted server tells where it left the timeline before.
+TEST_F(OtherServerTest, TimelineHistory) {
+  ASSERT_OK_AND_ASSIGN(auto server, PgServer::Start());
+  if (server->major_version() < 12) GTEST_SKIP() << "no pg_promote() before 12";
+  LibpqPublisherOptions publisher_options;
+  publisher_options.conninfo = Secret(server->Conninfo());
+  LibpqPublisher publisher(publisher_options, &stop_);
+  ASSERT_OK_AND_ASSIGN(const PublisherIdentity before, publisher.Connect());
+  EXPECT_EQ(before.timeline, 1u);
+  EXPECT_TRUE(before.history.empty());
+  ASSERT_OK_AND_ASSIGN(const std::string data,
+                       server->Scalar("SHOW data_directory"));
+  ASSERT_OK(server->Stop());
+  std::ofstream(data + "/standby.signal") << "\n";
+  ASSERT_OK(server->StartAgain());
+  ASSERT_OK(server->Exec("SELECT pg_promote()"));
+  ASSERT_OK_AND_ASSIGN(const PublisherIdentity after, publisher.Connect());
+  EXPECT_EQ(after.system_identifier, before.system_identifier);
+  EXPECT_EQ(after.timeline, 2u);
+  ASSERT_EQ(after.history.size(), 1u);
+  EXPECT_EQ(after.history[0].timeline, 1u);
+  EXPECT_GE(after.history[0].left_at, before.wal_end);
+  EXPECT_LE(after.history[0].left_at, after.wal_end);
 }
 
 // C077.

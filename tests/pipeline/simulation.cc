@@ -58,6 +58,9 @@ Simulation::Simulation(std::uint64_t seed, const SimulationOptions& options)
   config_.publisher.two_phase = Draw(5) != 0;
   config_.publisher.status_interval =
       Draw(2) == 0 ? absl::ZeroDuration() : absl::Hours(1);
+  if (options.status_interval.has_value()) {
+    config_.publisher.status_interval = *options.status_interval;
+  }
   config_.replica.database =
       absl::StrCat(::testing::TempDir(), "/simulation-", getpid(), ".db");
   for (const char* end : {"", "-wal", "-shm", "-journal"}) {
@@ -107,6 +110,7 @@ SessionEnd Simulation::RunSession() {
 
 std::vector<std::string> Simulation::StaleTables() const {
   std::vector<std::string> names;
+  if (replica_ == nullptr) return names;
   for (const auto& table : replica_->tables()) {
     if (table->stale) names.push_back(table->shape.name);
   }
@@ -114,6 +118,8 @@ std::vector<std::string> Simulation::StaleTables() const {
 }
 
 void Simulation::Compare() {
+  // Before it is in WAL mode a file that was being made cannot be read.
+  if (access((config_.replica.database + "-wal").c_str(), F_OK) != 0) return;
   ReplicaReader reader(config_.replica.database);
   const bool two_phase = publisher_.slot.state.two_phase;
   const std::vector<std::string> differences =
@@ -249,6 +255,10 @@ void Simulation::Run() {
   for (int i = 0; i < options_.rounds && !::testing::Test::HasFailure(); ++i) {
     Round();
   }
+  FinishRun();
+}
+
+void Simulation::FinishRun() {
   workload_.Settle(Draw(2) == 0);
   model_.Noise(100);
   for (int tries = 0; tries < 20; ++tries) {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ struct SimulationOptions {
   bool kills = true;        // and lost power
   bool resyncs = true;      // asked for by another process
   bool verbose = false;     // the product's log on standard error
+  // Instead of one that the seed chooses.
+  std::optional<absl::Duration> status_interval;
 };
 
 class Simulation {
@@ -42,10 +45,13 @@ class Simulation {
   // For tests that bring their own trouble:
   // one session that ends when all has been delivered; its end.
   SessionEnd CatchUp();
+  // Holds what a reader sees now against the model, if there is a file.
+  void Compare();
   // Drops the open replica as a kill does; with `power` lost writes are lost.
   void Kill(bool power);
-  // The replica is complete and equal to the model.
-  void CheckCaughtUp();
+  // Ends what is open at the publisher, catches up, and looks whether the
+  // replica is complete and equal to the model.
+  void FinishRun();
   ModelPublisher& workload() { return workload_; }
   FakePublisher& publisher() { return publisher_; }
   FaultVfs& vfs() { return vfs_; }
@@ -56,12 +62,11 @@ class Simulation {
 
   std::uint64_t Draw(std::uint64_t below) { return random_() % below; }
   bool Open();
+  void CheckCaughtUp();
   void Round();
   SessionEnd RunSession();
   void OnReceive(FakeStream& stream);
   void RequestResync();
-  // Of what a reader sees now.
-  void Compare();
   std::vector<std::string> StaleTables() const;
 
   SimulationOptions options_;

@@ -1,5 +1,6 @@
 #include "tests/schema/binary_values.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -29,7 +30,8 @@ std::int64_t AnyInteger(Random& random) {
 }
 
 std::int64_t Between(Random& random, std::int64_t low, std::int64_t high) {
-  const auto size = static_cast<std::uint64_t>(high - low);
+  const auto begin = static_cast<std::uint64_t>(low);
+  const std::uint64_t size = static_cast<std::uint64_t>(high) - begin;
   switch (random() % 16) {
     case 0:
       return low;
@@ -38,7 +40,7 @@ std::int64_t Between(Random& random, std::int64_t low, std::int64_t high) {
     case 2:
       return std::min(high, std::max(low, AnyInteger(random)));
     default:
-      return low + static_cast<std::int64_t>(random() % size);
+      return static_cast<std::int64_t>(begin + random() % size);
   }
 }
 

@@ -261,9 +261,13 @@ void FaultVfs::PowerLoss(std::mt19937_64* random) {
 
 void FaultVfs::SaveDurable(const std::string& from,
                            const std::string& path) const {
+  // Files are known by the names that SQLite gives them.
+  std::string full(static_cast<std::size_t>(g_real->mxPathname) + 1, '\0');
+  g_real->xFullPathname(g_real, from.c_str(), g_real->mxPathname, full.data());
+  full.resize(std::strlen(full.c_str()));
   for (const auto& [name, file] : files_) {
-    if (name.compare(0, from.size(), from) != 0) continue;
-    WriteFile(path + name.substr(from.size()), file.durable);
+    if (name.compare(0, full.size(), full) != 0) continue;
+    WriteFile(path + name.substr(full.size()), file.durable);
   }
   unlink((path + "-shm").c_str());
 }

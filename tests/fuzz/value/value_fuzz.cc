@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,33 +12,40 @@
 #include "schema/datum.h"
 #include "schema/type_map.h"
 #include "schema/value.h"
+#include "tests/schema/binary_samples.h"
 #include "tests/schema/samples.h"
 
 namespace sublite {
 namespace {
 
-// The types of the samples are all kinds there are.
-std::vector<ColumnType> Types() {
-  std::vector<ColumnType> types;
+struct Choice {
+  ColumnType type;
+  Datum::Kind form;
+};
+
+// The types of the samples are all kinds and all binary forms that there are.
+std::vector<Choice> Choices() {
+  std::vector<Choice> choices;
   for (const testing::Sample& sample : testing::Samples()) {
-    absl::StatusOr<ColumnType> type = ColumnType::Parse(sample.type);
-    if (!type.ok()) std::abort();
-    types.push_back(*type);
+    choices.push_back({*ColumnType::Parse(sample.type), Datum::Kind::kText});
   }
-  return types;
+  std::set<std::string> seen;
+  for (const testing::BinarySample& sample : testing::BinarySamples()) {
+    if (!seen.insert(sample.type).second) continue;
+    choices.push_back({*ColumnType::Parse(sample.type), Datum::Kind::kBinary});
+  }
+  return choices;
 }
 
 void RunOne(std::string_view input) {
-  static const auto* const kTypes = new std::vector<ColumnType>(Types());
+  static const auto* const kChoices = new std::vector<Choice>(Choices());
   if (input.empty()) return;
-  const auto choice = static_cast<unsigned char>(input[0]);
-  const ColumnType& type = (*kTypes)[choice % kTypes->size()];
-  Datum datum;
-  datum.kind = Datum::Kind::kText;
-  datum.bytes = input.substr(1);
+  const auto chosen = static_cast<unsigned char>(input[0]);
+  const Choice& choice = (*kChoices)[chosen % kChoices->size()];
+  const Datum datum{choice.form, input.substr(1)};
   std::string scratch;
   SqlValue value;
-  const absl::Status status = ToSqlValue(datum, type, &scratch, &value);
+  const absl::Status status = ToSqlValue(datum, choice.type, &scratch, &value);
   if (!status.ok() && status.code() != absl::StatusCode::kDataLoss) {
     std::abort();
   }

@@ -25,7 +25,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "applier/snapshot.h"
 #include "applier/wire/lsn.h"
@@ -171,13 +170,6 @@ class Publisher {
   // session settings of CONTRACT.md section 3, verified. Drops whatever was
   // open before.
   virtual absl::StatusOr<PublisherIdentity> Connect() = 0;
-
-  // Where the server left `timeline` for the next one of its history
-  // (TIMELINE_HISTORY). NotFound if its history never was on it.
-  virtual absl::StatusOr<Lsn> ReadTimelineEnd(std::uint32_t timeline) {
-    return absl::NotFoundError(
-        absl::StrCat("the publisher's history has no timeline ", timeline));
-  }
 
   virtual absl::StatusOr<SlotState> ReadSlot(const std::string& name) = 0;
 

@@ -196,19 +196,21 @@ absl::StatusOr<std::string> Session::FindGap(const SlotState& slot) {
         ", before this replica's ", applied.ToString(),
         " (restored to an earlier time, or failed over with a loss)");
   }
-  if (state.timeline != 0 && state.timeline != identity_.timeline) {
-    const absl::StatusOr<Lsn> end = publisher_.ReadTimelineEnd(state.timeline);
-    if (!end.ok() && !absl::IsNotFound(end.status())) return end.status();
-    if (!end.ok() || *end < applied) {
-      return absl::StrCat(
-          "the publisher failed over to timeline ", identity_.timeline,
-          " without all that this replica has (",
-          end.ok()
-              ? absl::StrCat("it left timeline ", state.timeline, " at ",
-                             end->ToString(), ", before ", applied.ToString())
-              : std::string(end.status().message()),
-          ")");
-    }
+  if (state.timeline == 0 || state.timeline == identity_.timeline)
+    return std::string();
+  const auto left = std::find_if(
+      identity_.history.begin(), identity_.history.end(),
+      [&](const TimelineSwitch& s) { return s.timeline == state.timeline; });
+  if (left == identity_.history.end()) {
+    return absl::StrCat("the publisher is on timeline ", identity_.timeline,
+                        ", which does not come from this replica's ",
+                        state.timeline);
+  }
+  if (left->left_at < applied) {
+    return absl::StrCat("the publisher failed over to timeline ",
+                        identity_.timeline, " at ", left->left_at.ToString(),
+                        ", before this replica's ", applied.ToString(),
+                        ": what lies between is lost there");
   }
   return std::string();
 }

@@ -47,7 +47,6 @@ absl::StatusOr<PublisherIdentity> LibpqPublisher::Connect() {
   ASSIGN_OR_RETURN(std::unique_ptr<Connection> ordinary, sessions->Take());
   sessions->Give(std::move(ordinary));
   replication_ = std::move(replication);
-  timeline_ = identity.timeline;
   sessions_ = std::move(sessions);
   return identity;
 }
@@ -58,11 +57,6 @@ absl::Status LibpqPublisher::NeedConnected() const {
 }
 
 // A stream has taken the one that Connect opened, or it was lost.
-absl::StatusOr<Lsn> LibpqPublisher::ReadTimelineEnd(std::uint32_t timeline) {
-  RETURN_IF_ERROR(NeedReplication());
-  return TimelineEnd(*replication_, timeline_, timeline);
-}
-
 absl::Status LibpqPublisher::NeedReplication() {
   RETURN_IF_ERROR(NeedConnected());
   if (replication_ != nullptr && replication_->usable()) {

@@ -46,7 +46,6 @@ class LibpqPublisher final : public Publisher {
   ~LibpqPublisher() override;
 
   absl::StatusOr<PublisherIdentity> Connect() override;
-  absl::StatusOr<Lsn> ReadTimelineEnd(std::uint32_t timeline) override;
   absl::StatusOr<SlotState> ReadSlot(const std::string& name) override;
   absl::StatusOr<CreatedSlot> CreateSlot(
       const SlotOptions& options,
@@ -74,7 +73,6 @@ class LibpqPublisher final : public Publisher {
 
   std::shared_ptr<const Conninfo> conninfo_;
   ConnectTarget target_;
-  std::uint32_t timeline_ = 0;
   std::unique_ptr<Connection> replication_;
   std::shared_ptr<OrdinarySessions> sessions_;
 };

@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/str_split.h"
 #include "applier/io/libpq_error.h"
 #include "applier/io/resolve_host.h"
 #include "applier/io/session_settings.h"
@@ -221,30 +220,6 @@ absl::StatusOr<PublisherIdentity> Identify(Connection& replication) {
   identity.server_version = replication.server_version();
   identity.server_version_text = replication.parameter("server_version");
   return identity;
-}
-
-absl::StatusOr<Lsn> TimelineEnd(Connection& replication, std::uint32_t current,
-                                std::uint32_t timeline) {
-  ASSIGN_OR_RETURN(const Result result,
-                   replication.Query(absl::StrCat("TIMELINE_HISTORY ", current),
-                                     "reading the timeline's history"));
-  if (result.rows() != 1 || result.columns() < 2) {
-    return absl::DataLossError("TIMELINE_HISTORY: not one row of two columns");
-  }
-  // A line a timeline: its number, where it was left, and why.
-  for (absl::string_view line :
-       absl::StrSplit(View(result.Get(0, 1)), '\n', absl::SkipWhitespace())) {
-    const std::vector<absl::string_view> fields =
-        absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
-    std::uint32_t number = 0;
-    Lsn end;
-    if (fields.size() >= 2 && absl::SimpleAtoi(fields[0], &number) &&
-        number == timeline && Lsn::Parse(View(fields[1]), &end)) {
-      return end;
-    }
-  }
-  return absl::NotFoundError(absl::StrCat("the history of timeline ", current,
-                                          " has no timeline ", timeline));
 }
 
 absl::Status CheckSameServer(Connection& ordinary,

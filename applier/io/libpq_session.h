@@ -31,11 +31,6 @@ absl::StatusOr<std::unique_ptr<Connection>> OpenAnySession(
 // IDENTIFY_SYSTEM and the version, on a replication session.
 absl::StatusOr<PublisherIdentity> Identify(Connection& replication);
 
-// Where the history of timeline `current` leaves `timeline`. NotFound if it
-// never was on it.
-absl::StatusOr<Lsn> TimelineEnd(Connection& replication, std::uint32_t current,
-                                std::uint32_t timeline);
-
 // FailedPrecondition if an ordinary session leads to another server than
 // `identity`'s (names with several addresses, proxies).
 absl::Status CheckSameServer(Connection& ordinary,

@@ -142,6 +142,41 @@ TEST_F(CatalogTest, TypesAreClosedOverDomainsAndArrays) {
   }
 }
 
+// What binary values are made of: see ColumnTypeFor.
+TEST_F(CatalogTest, TypesAreClosedOverTheirParts) {
+  Sql("CREATE DOMAIN small AS int; CREATE TYPE inner_row AS (x small, y text);"
+      "CREATE TYPE outer_row AS (a inner_row, gone int, b inner_row[]);"
+      "ALTER TYPE outer_row DROP ATTRIBUTE gone;"
+      "CREATE TYPE span AS RANGE (subtype = interval);"
+      "CREATE TYPE mood AS ENUM ('a');"
+      "CREATE TABLE t (a outer_row, b span, c mood, d aclitem, e regclass);"
+      "CREATE PUBLICATION pub FOR TABLE t");
+  if (Since(14)) Sql("ALTER TABLE t ADD COLUMN f int4multirange");
+  const Publications read = Read();
+  ASSERT_THAT(Names(read), ElementsAre("public.t"));
+  const std::vector<PublishedColumn>& columns = read.tables[0].columns;
+  const auto encoded = [&](int column) {
+    return ColumnTypeFor(columns[column].type, -1, read.types,
+                         NumericMode::kAuto)
+        .Encode();
+  };
+  const std::string small = Scalar("SELECT 'small'::regtype::oid");
+  const std::string inner = Scalar("SELECT 'inner_row'::regtype::oid");
+  const std::string inners = Scalar("SELECT 'inner_row[]'::regtype::oid");
+  const std::string row =
+      absl::StrCat("text@record(", small, ";int@int4,25;text@text)");
+  EXPECT_EQ(encoded(0), absl::StrCat("text@record(", inner, ";", row, ",",
+                                     inners, ";array(,;", row, ")@array)"));
+  EXPECT_EQ(encoded(1), absl::StrCat("text@range(1186;text@",
+                                     Since(17) ? "" : "finite-", "interval)"));
+  EXPECT_EQ(encoded(2), "text@text");
+  EXPECT_EQ(encoded(3), "text@text-only");
+  EXPECT_EQ(encoded(4), "text");
+  if (Since(14)) {
+    EXPECT_EQ(encoded(5), "text@multirange(3904;text@range(23;int@int4))");
+  }
+}
+
 TEST_F(CatalogTest, KeysAndIndexes) {
   Sql("CREATE TABLE t (a int, b text, c int NOT NULL, d int,"
       " PRIMARY KEY (b, a));"

@@ -353,6 +353,9 @@ absl::StatusOr<std::vector<std::vector<std::string>>> FakePublisher::Query(
   if (sql == "show synchronous_standby_names") {
     return std::vector<std::vector<std::string>>{{synchronous_standby_names}};
   }
+  if (sql == "show server_encoding") {
+    return std::vector<std::vector<std::string>>{{server_encoding}};
+  }
   if (sql.find("pg_current_wal_insert_lsn") != std::string_view::npos) {
     return std::vector<std::vector<std::string>>{{model_.end().ToString()}};
   }

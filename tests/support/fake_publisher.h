@@ -89,6 +89,7 @@ class FakePublisher : public Publisher {
   std::string slot_name = "s";
   std::vector<std::string> missing_publications;
   std::string synchronous_standby_names;
+  std::string server_encoding = "UTF8";
 
   // ---- how it behaves
   int batch = 1;

@@ -182,7 +182,12 @@ void ModelPublisher::Step() {
     model_.Noise(static_cast<int>(Draw(5)) * 1000);
     model_.Invalidate(static_cast<int>(Draw(model_.tables().size())));
   } else if (what < 80) {
-    if (options_.alters) Alter(xid);
+    const int table = static_cast<int>(Draw(model_.tables().size()));
+    if (options_.publications && Chance(50)) {
+      model_.Publish(table, !model_.tables()[table].published);
+    } else if (options_.alters) {
+      Alter(xid);
+    }
   } else if (what < 84) {
     Decide();
   } else {
@@ -303,6 +308,9 @@ void ModelPublisher::Alter(FullXid xid) {
 void ModelPublisher::Settle(bool all) {
   for (FullXid xid : InState(State::kOpen)) model_.Commit(xid);
   for (FullXid xid : InState(State::kInvisible)) model_.MakeVisible(xid);
+  for (std::size_t i = 0; i < model_.tables().size(); ++i) {
+    model_.Publish(static_cast<int>(i), true);
+  }
   if (!all) return;
   for (FullXid xid : InState(State::kPrepared)) {
     if (Chance(30)) {

@@ -22,6 +22,7 @@ struct WorkloadOptions {
   bool alters = true;
   bool messages = true;
   bool late_visibility = true;
+  bool publications = false;  // tables leave the publication and come back
   int sessions = 4;
 };
 

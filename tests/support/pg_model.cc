@@ -395,9 +395,48 @@ void PgModel::Message(FullXid xid, const std::string& prefix,
   record.content = content;
 }
 
+bool PgModel::Publish(int table, bool published) {
+  ModelTable& at = tables_[table];
+  if (at.exclusive != 0 || at.published == published) return false;
+  at.published = published;
+  TableVersion version = *at.shape();
+  version.def.published_as = std::to_string(++storage_);
+  at.shapes.push_back(
+      {0, 0, std::make_shared<const TableVersion>(std::move(version))});
+  Noise(200);
+  return true;
+}
+
 void PgModel::Invalidate(int table) {
   static const ModelTransaction kNone;
   Log(WalRecord::Kind::kInvalidation, kNone).tables = {table};
+}
+
+std::string PgModel::DescribeWal() const {
+  constexpr const char* kNames[] = {
+      "change",  "message",         "abort of savepoints", "abort",
+      "commit",  "prepare",         "commit prepared",     "rollback prepared",
+      "invalidation"};
+  std::string text;
+  for (const WalRecord& record : wal_) {
+    text += record.start.ToString() + " xid " +
+            std::to_string(record.xid & 0xffffffff) + "/" +
+            std::to_string(record.sub & 0xffffffff) + " " +
+            kNames[static_cast<int>(record.kind)];
+    if (record.operation != 0) text += std::string(" ") + record.operation;
+    for (std::size_t i = 0; i < record.tables.size(); ++i) {
+      text += " " + tables_[record.tables[i]].shape()->def.pg_table;
+      const bool sent = i >= record.published.size() || record.published[i];
+      if (!sent) text += " (not published)";
+    }
+    for (const ModelRow* row : {&record.old_row, &record.new_row}) {
+      for (const ModelValue& value : *row) {
+        text += "|" + value.value_or("null").substr(0, 20);
+      }
+    }
+    text += " " + record.gid + "\n";
+  }
+  return text;
 }
 
 // ------------------------------------------------------- what others see

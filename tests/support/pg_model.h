@@ -156,6 +156,10 @@ class PgModel {
   void Message(FullXid xid, const std::string& prefix,
                const std::string& content);
   void Invalidate(int table);
+  // Takes the table out of the publication, or puts it into it again.
+  bool Publish(int table, bool published);
+  // A line for each record, to follow what happened.
+  std::string DescribeWal() const;
   // WAL that concerns no published table.
   void Noise(int bytes) { end_ = Lsn(end_.value() + bytes); }
 

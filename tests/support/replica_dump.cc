@@ -180,6 +180,12 @@ void CompareTables(ReplicaReader& reader, const PgModel& model, Lsn applied,
         model.FindTable(reader.Scalar("select pg_schema" + where),
                         reader.Scalar("select pg_table" + where));
     if (table < 0) continue;
+    // It left the publication, or came back: the replica does not know it yet.
+    const ModelTable& at = model.tables()[table];
+    if (!at.published || reader.Scalar("select published_as" + where) !=
+                             at.shape()->def.published_as) {
+      continue;
+    }
     const Lsn copy_pos(static_cast<std::uint64_t>(
         reader.Int("select coalesce(copy_pos, 0)" + where)));
     const auto held = Held(model, applied, copy_pos,

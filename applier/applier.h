@@ -55,6 +55,14 @@
 
 namespace sublite {
 
+// What the publisher's catalog says of a table that is followed.
+enum class CatalogFit {
+  kSame,
+  kDifferent,
+  kPublishedAnew,  // it left the publication and came back, or is filtered
+                   // otherwise: whoever wrote to it before has to end first
+};
+
 struct ApplierOptions {
   int protocol_version = 1;
   bool parallel_streaming = false;
@@ -69,7 +77,7 @@ struct ApplierOptions {
   bool doubt_prepared = false;
   // Asked when the publisher describes a relation: whether the catalog, as of
   // `commit_lsn` or later, still describes the table as it was made here.
-  std::function<absl::StatusOr<bool>(const ReplicaTable&, Lsn commit_lsn)>
+  std::function<absl::StatusOr<CatalogFit>(const ReplicaTable&, Lsn commit_lsn)>
       still_fits;
   std::function<bool()> stop = [] { return false; };
   std::optional<Lsn>

@@ -205,6 +205,24 @@ absl::Status Applier::ExpectTable(const RelationDefinition& relation,
 absl::StatusOr<bool> Applier::Fits(RelationDefinition& relation,
                                    ReplicaTable& table) {
   const Fit fit = Compare(relation, table.shape);
+  // What a description does not carry may have changed as well: the primary key
+  // under REPLICA IDENTITY FULL, NOT NULL, a column dropped and added under the
+  // same name, values rewritten in place, a table that left the publication and
+  // came back.
+  CatalogFit catalog = CatalogFit::kSame;
+  if (options_.still_fits && !relation.checked) {
+    ASSIGN_OR_RETURN(catalog,
+                     options_.still_fits(table, applying_->commit_lsn));
+    relation.checked = true;
+  }
+  if (catalog == CatalogFit::kPublishedAnew) {
+    RETURN_IF_ERROR(replica_.Begin());
+    RETURN_IF_ERROR(replica_.AddEvent("schema", table.shape.name,
+                                      applying_->commit_lsn,
+                                      "published anew; it is copied again"));
+    RETURN_IF_ERROR(ExpectTable(relation, &table));
+    return false;
+  }
   if (fit == Fit::kDifferent) {
     RETURN_IF_ERROR(MarkStale(table, relation.message,
                               "its shape changed at the publisher"));
@@ -216,19 +234,10 @@ absl::StatusOr<bool> Applier::Fits(RelationDefinition& relation,
         absl::StrCat("table ", table.shape.FullName(),
                      " has values without a binary decoder"));
   }
-  // What a description does not carry may have changed as well: the primary key
-  // under REPLICA IDENTITY FULL, NOT NULL, a column dropped and added under the
-  // same name, values rewritten in place, a table that left the publication and
-  // came back.
-  if (options_.still_fits && !relation.checked) {
-    ASSIGN_OR_RETURN(const bool fits,
-                     options_.still_fits(table, applying_->commit_lsn));
-    relation.checked = true;
-    if (!fits) {
-      RETURN_IF_ERROR(MarkStale(
-          table, "", "the publisher's catalog describes it differently"));
-      return false;
-    }
+  if (catalog == CatalogFit::kDifferent) {
+    RETURN_IF_ERROR(MarkStale(
+        table, "", "the publisher's catalog describes it differently"));
+    return false;
   }
   if (fit == Fit::kSame) return true;
   TableShape shape = table.shape;

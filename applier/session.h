@@ -78,7 +78,8 @@ class Session {
   absl::Status RefreshCatalog();
   // The published tables, and `catalog_as_of_`.
   absl::StatusOr<const Publications*> ReadCatalog();
-  absl::StatusOr<bool> StillFits(const ReplicaTable& table, Lsn commit_lsn);
+  absl::StatusOr<CatalogFit> StillFits(const ReplicaTable& table,
+                                       Lsn commit_lsn);
   absl::Status CopyWaiting();
   absl::StatusOr<bool> WritersGone(ReplicaTable& table);
   absl::Status CopyOne(ReplicaTable& table);

@@ -133,8 +133,8 @@ absl::StatusOr<const Publications*> Session::ReadCatalog() {
   return &catalog_;
 }
 
-absl::StatusOr<bool> Session::StillFits(const ReplicaTable& table,
-                                        Lsn commit_lsn) {
+absl::StatusOr<CatalogFit> Session::StillFits(const ReplicaTable& table,
+                                              Lsn commit_lsn) {
   // The descriptions of a backlog are all older than one reading of the
   // catalog.
   if (commit_lsn >= catalog_as_of_) RETURN_IF_ERROR(ReadCatalog().status());
@@ -142,13 +142,17 @@ absl::StatusOr<bool> Session::StillFits(const ReplicaTable& table,
     if (published.pg_schema != table.shape.pg_schema ||
         published.pg_table != table.shape.pg_table)
       continue;
-    return !OtherRows(table, published) &&
-           SameRows(copy_.ShapeOf(published, catalog_.types), table.shape);
+    if (table.published_as != published.published_as)
+      return CatalogFit::kPublishedAnew;
+    const bool same =
+        !OtherRows(table, published) &&
+        SameRows(copy_.ShapeOf(published, catalog_.types), table.shape);
+    return same ? CatalogFit::kSame : CatalogFit::kDifferent;
   }
   // Gone meanwhile: the stream's own description counts until the catalog is
   // read again.
   catalog_due_ = true;
-  return true;
+  return CatalogFit::kSame;
 }
 
 // A transaction that wrote to the table before it was published is sent without

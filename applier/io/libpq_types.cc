@@ -59,8 +59,9 @@ std::string TypesSql(const std::set<std::uint32_t>& oids, int version) {
       "WITH RECURSIVE needed(oid) AS ( SELECT pg_catalog.unnest('{",
       absl::StrJoin(oids, ","),
       "}'::pg_catalog.oid[]) UNION SELECT further.oid FROM needed n",
-      kTypeAndElement, " CROSS JOIN LATERAL (VALUES (t.typbasetype), (e.oid), (",
-      subtype_of, "), (", range_of, ") UNION ALL SELECT a.atttypid", kAttributes,
+      kTypeAndElement,
+      " CROSS JOIN LATERAL (VALUES (t.typbasetype), (e.oid), (", subtype_of,
+      "), (", range_of, ") UNION ALL SELECT a.atttypid", kAttributes,
       ") further(oid) WHERE further.oid <> 0)"
       " SELECT t.oid, t.typname, s.nspname = 'pg_catalog',"
       " (SELECT x.extname FROM pg_catalog.pg_depend d"

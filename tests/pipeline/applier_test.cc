@@ -53,8 +53,7 @@ class ApplierTest : public PipelineFixture {
     options.protocol_version = 3;
     options.status_interval = kInterval;
     options.spool_directory = ::testing::TempDir();
-    applier_ =
-        std::make_unique<Applier>(*replica_, *copy_, *ended_, options);
+    applier_ = std::make_unique<Applier>(*replica_, *copy_, *ended_, options);
     DecoderOptions decoder;
     decoder.restart = publisher_.slot.restart;
     decoder.start = start_;
@@ -62,8 +61,8 @@ class ApplierTest : public PipelineFixture {
     decoder.two_phase_at = publisher_.slot.two_phase_at;
     decoder.streaming = Streaming::kOn;
     decoder.stream_per_mille = stream_per_mille;
-    decoder_ = std::make_unique<PgDecoder>(model_, decoder,
-                                           &publisher_.random());
+    decoder_ =
+        std::make_unique<PgDecoder>(model_, decoder, &publisher_.random());
     // What a session does when it connects.
     Tick(false);
     applier_->TakeConfirm();
@@ -94,8 +93,7 @@ class ApplierTest : public PipelineFixture {
     const FullXid xid = model_.Begin();
     for (const auto& [table, sign] : {std::pair(a_, -1), std::pair(b_, 1)}) {
       const int row = RowOf(xid, table, "1");
-      const int value =
-          std::stoi(*model_.tables()[table].rows[row].values[1]);
+      const int value = std::stoi(*model_.tables()[table].rows[row].values[1]);
       EXPECT_TRUE(model_.Update(xid, table, row,
                                 {"1", std::to_string(value + sign * amount)}));
     }

@@ -130,10 +130,10 @@ std::vector<Case> ChangeCases() {
   cases.push_back({"Relation of a subtransaction",
                    relation,
                    {"describe", "describe", "describe", "stage 700/701"}});
-  cases.push_back({"Type", TypeMessage(),
-                   {"nothing", "nothing", "nothing", "nothing"}});
-  cases.push_back({"Origin", OriginMessage(),
-                   {"error", "nothing", "nothing", "nothing"}});
+  cases.push_back(
+      {"Type", TypeMessage(), {"nothing", "nothing", "nothing", "nothing"}});
+  cases.push_back(
+      {"Origin", OriginMessage(), {"error", "nothing", "nothing", "nothing"}});
   return cases;
 }
 
@@ -142,41 +142,54 @@ std::vector<Case> ControlCases() {
       {"Begin", Begin(), {"begin 700", "error", "error", "error"}},
       {"Commit", Commit(100), {"error", "commit 700", "error", "error"}},
       {"Commit of another", Commit(101), {"error", "error", "error", "error"}},
-      {"Stream Start", Start(900, true),
+      {"Stream Start",
+       Start(900, true),
        {"open 900", "error", "error", "error"}},
-      {"Stream Start, further", Start(kOther, false),
+      {"Stream Start, further",
+       Start(kOther, false),
        {"nothing", "error", "error", "error"}},
-      {"Stream Start, begun twice", Start(kOther, true),
+      {"Stream Start, begun twice",
+       Start(kOther, true),
        {"error", "error", "error", "error"}},
-      {"Stream Start, never begun", Start(900, false),
+      {"Stream Start, never begun",
+       Start(900, false),
        {"error", "error", "error", "error"}},
-      {"Stream Stop", StreamStopMessage(),
+      {"Stream Stop",
+       StreamStopMessage(),
        {"error", "error", "error", "nothing"}},
-      {"Stream Commit", StreamCommitMessage{kOther, Lsn(100), Lsn(110), {}},
+      {"Stream Commit",
+       StreamCommitMessage{kOther, Lsn(100), Lsn(110), {}},
        {"replay 800", "error", "error", "error"}},
       {"Stream Commit of none",
        StreamCommitMessage{900, Lsn(100), Lsn(110), {}},
        {"error", "error", "error", "error"}},
-      {"Stream Abort", StreamAbortMessage{kOther, kOther, {}, {}},
+      {"Stream Abort",
+       StreamAbortMessage{kOther, kOther, {}, {}},
        {"discard 800", "error", "error", "error"}},
       {"Stream Abort of a subtransaction",
        StreamAbortMessage{kOther, 801, {}, {}},
        {"void 800/801", "error", "error", "error"}},
       // PostgreSQL 18 was seen to abort what it never streamed.
-      {"Stream Abort of none", StreamAbortMessage{900, 900, {}, {}},
+      {"Stream Abort of none",
+       StreamAbortMessage{900, 900, {}, {}},
        {"nothing", "error", "error", "error"}},
-      {"Begin Prepare", BeginPrepare(),
+      {"Begin Prepare",
+       BeginPrepare(),
        {"open 700", "error", "error", "error"}},
       {"Begin Prepare of a streamed one",
        BeginPrepareMessage{Lsn(100), Lsn(110), {}, kOther, "g"},
        {"error", "error", "error", "error"}},
-      {"Prepare", Prepare(kTop, 100, "g"),
+      {"Prepare",
+       Prepare(kTop, 100, "g"),
        {"error", "error", "seal 700", "error"}},
-      {"Prepare of another transaction", Prepare(702, 100, "g"),
+      {"Prepare of another transaction",
+       Prepare(702, 100, "g"),
        {"error", "error", "error", "error"}},
-      {"Prepare at another place", Prepare(kTop, 101, "g"),
+      {"Prepare at another place",
+       Prepare(kTop, 101, "g"),
        {"error", "error", "error", "error"}},
-      {"Prepare under another name", Prepare(kTop, 100, "h"),
+      {"Prepare under another name",
+       Prepare(kTop, 100, "h"),
        {"error", "error", "error", "error"}},
       {"Commit Prepared",
        CommitPreparedMessage{Lsn(100), Lsn(110), {}, 650, "old"},
@@ -239,12 +252,12 @@ TEST(AssemblerTest, StreamedTransactionsInterleave) {
   EXPECT_EQ(Shown(assembler.Next(StreamAbortMessage{20, 20, {}, {}})),
             "nothing");
   EXPECT_EQ(Shown(assembler.Next(Start(20, false))), "error");
-  EXPECT_EQ(Shown(assembler.Next(
-                StreamCommitMessage{10, Lsn(200), Lsn(210), {}})),
-            "replay 10");
-  EXPECT_EQ(Shown(assembler.Next(
-                StreamCommitMessage{10, Lsn(200), Lsn(210), {}})),
-            "error");
+  EXPECT_EQ(
+      Shown(assembler.Next(StreamCommitMessage{10, Lsn(200), Lsn(210), {}})),
+      "replay 10");
+  EXPECT_EQ(
+      Shown(assembler.Next(StreamCommitMessage{10, Lsn(200), Lsn(210), {}})),
+      "error");
   // The id may come again, a wrap-around later.
   EXPECT_EQ(Shown(assembler.Next(Start(10, true))), "open 10");
 }

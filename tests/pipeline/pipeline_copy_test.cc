@@ -36,12 +36,11 @@ class PipelineCopyTest : public PipelineFixture {
     column.type = kInt4;
     column.type_text = "integer";
     wider.columns.push_back(column);
-    EXPECT_TRUE(
-        model_.Alter(xid, table, wider, {}, [&](const ModelRow& row) {
-          ModelRow longer = row;
-          longer.emplace_back(fill);
-          return longer;
-        }));
+    EXPECT_TRUE(model_.Alter(xid, table, wider, {}, [&](const ModelRow& row) {
+      ModelRow longer = row;
+      longer.emplace_back(fill);
+      return longer;
+    }));
   }
 };
 
@@ -50,8 +49,8 @@ TEST_F(PipelineCopyTest, TakesWhatIsThereAndFollows) {
   AddTable("empty", 'f', {"v text"});
   Insert(t, {{"1", "tab\tnew\nline\\N"}, {"2", std::nullopt}, {"3", ""}});
   Caught();
-  EXPECT_THAT(Rows("t"), ElementsAre("i:1|t:tab\tnew\nline\\N", "i:2|null",
-                                     "i:3|t:"));
+  EXPECT_THAT(Rows("t"),
+              ElementsAre("i:1|t:tab\tnew\nline\\N", "i:2|null", "i:3|t:"));
   Insert(t, {{"4", "later"}});
   Caught();
   EXPECT_THAT(Rows("t"), Contains("i:4|t:later"));
@@ -96,9 +95,8 @@ TEST_F(PipelineCopyTest, WhatTheSnapshotSeesIsNotAppliedAgain) {
     }
   });
   EXPECT_TRUE(partly);
-  EXPECT_THAT(Rows("t"),
-              ElementsAre("i:1|t:before", "i:2|t:not visible", "i:3|t:visible",
-                          "i:4|t:later"));
+  EXPECT_THAT(Rows("t"), ElementsAre("i:1|t:before", "i:2|t:not visible",
+                                     "i:3|t:visible", "i:4|t:later"));
   // Once the position has passed the snapshot, it is forgotten.
   EXPECT_EQ(Int("select count(*) from sublite_tables where copy_pos is not "
                 "null or snapshot is not null"),
@@ -147,8 +145,9 @@ TEST_F(PipelineCopyTest, ACommitThatIsNotYetVisibleIsWaitedFor) {
   Caught([&](FakeStream& stream) {
     if (!stream.idle() || asked) return;
     asked = true;
-    Write("insert into sublite_requests (kind, argument, at) values "
-          "('resync', '*', '')");
+    Write(
+        "insert into sublite_requests (kind, argument, at) values "
+        "('resync', '*', '')");
     absl::SleepFor(absl::Milliseconds(260));
   });
   EXPECT_GE(reads, 1);
@@ -238,8 +237,8 @@ TEST_F(PipelineCopyTest, ATableThatChangesIsCopiedInsideTheTransaction) {
     EXPECT_EQ(Rows("other").size(), columns == 2 ? 0u : 1u);
   });
   EXPECT_EQ(publisher_.table_reads, reads + 1);
-  EXPECT_THAT(Rows("t"), ElementsAre("i:2|t:b|i:7", "i:3|t:c|i:7",
-                                     "i:4|t:d|i:8"));
+  EXPECT_THAT(Rows("t"),
+              ElementsAre("i:2|t:b|i:7", "i:3|t:c|i:7", "i:4|t:d|i:8"));
   EXPECT_THAT(Events("schema"), SizeIs(1));
   // And it is followed from then on.
   Insert(t, {{"5", "e", std::nullopt}});
@@ -360,8 +359,8 @@ TEST_F(PipelineCopyTest, APartOfTheKeyIsNotPublished) {
     if (std::exchange(pushed, true)) return;
     model_.Noise(100);
     const auto push = [&](const std::string& payload) {
-      stream.Push(encode::XLogData(model_.end(), model_.end(), PgTime(),
-                                   payload));
+      stream.Push(
+          encode::XLogData(model_.end(), model_.end(), PgTime(), payload));
     };
     const Lsn commit(model_.end().value() - 50);
     push(encode::Begin(commit, PgTime(), 900));
@@ -424,20 +423,23 @@ TEST_F(PipelineCopyTest, AResyncMendsWhatSomebodyElseWrote) {
   Insert(t, {{"1", "a"}, {"2", "b"}});
   Insert(other, {{"1"}});
   Caught();
-  Write("update t set v = 'wrong' where id = 1; delete from t where id = 2;"
-        "create index mine on t (v); create view seen as select * from t;"
-        "create table mine_too (id integer primary key);"
-        "create trigger watch after insert on other begin "
-        "insert into mine_too values (null); end");
-  Write("insert into sublite_requests (kind, argument, at) values ('resync', "
-        "(select id from sublite_tables where pg_table = 't'), '')");
+  Write(
+      "update t set v = 'wrong' where id = 1; delete from t where id = 2;"
+      "create index mine on t (v); create view seen as select * from t;"
+      "create table mine_too (id integer primary key);"
+      "create trigger watch after insert on other begin "
+      "insert into mine_too values (null); end");
+  Write(
+      "insert into sublite_requests (kind, argument, at) values ('resync', "
+      "(select id from sublite_tables where pg_table = 't'), '')");
   const int reads = publisher_.table_reads;
   Caught();
   EXPECT_EQ(publisher_.table_reads, reads + 1);
   EXPECT_THAT(Rows("t"), ElementsAre("i:1|t:a", "i:2|t:b"));
   EXPECT_EQ(Int("select count(*) from sublite_requests"), 0);
-  Write("insert into sublite_requests (kind, argument, at) values ('resync', "
-        "'*', '')");
+  Write(
+      "insert into sublite_requests (kind, argument, at) values ('resync', "
+      "'*', '')");
   Caught();
   EXPECT_EQ(publisher_.table_reads, reads + 3);
   // What an administrator added stays.

@@ -15,8 +15,8 @@
 namespace sublite::testing {
 
 void PipelineFixture::SetUp() {
-  SetLogSink(+[](LogLevel, std::string_view, std::initializer_list<LogField>) {
-  });
+  SetLogSink(
+      +[](LogLevel, std::string_view, std::initializer_list<LogField>) {});
   vfs_.Reset();
   path_ = ::testing::TempDir() + "/pipeline.db";
   for (const char* end : {"", "-wal", "-shm", "-journal"}) {
@@ -78,8 +78,9 @@ void PipelineFixture::Kill(bool power) {
 SessionEnd PipelineFixture::RunSession() {
   OpenReplica();
   if (replica_ == nullptr) return {};
-  Session session(config_, *replica_, publisher_, *ended_,
-                  [this] { return stop_; }, [](std::string_view) {});
+  Session session(
+      config_, *replica_, publisher_, *ended_, [this] { return stop_; },
+      [](std::string_view) {});
   return session.Run();
 }
 
@@ -136,17 +137,17 @@ void PipelineFixture::Write(const std::string& sql) {
 }
 
 std::vector<std::string> PipelineFixture::Events(const std::string& kind) {
-  return Query(absl::StrCat(
-      "select coalesce(sqlite_table, '') || ': ' || detail from "
-      "sublite_events where kind = '",
-      kind, "' order by id"));
+  return Query(
+      absl::StrCat("select coalesce(sqlite_table, '') || ': ' || detail from "
+                   "sublite_events where kind = '",
+                   kind, "' order by id"));
 }
 
 std::string PipelineFixture::Compare() {
   ReplicaReader reader(path_);
-  return absl::StrJoin(
-      CompareWithModel(reader, model_, {}, publisher_.slot.state.two_phase),
-      "\n");
+  CompareOptions options;
+  options.two_phase = publisher_.slot.state.two_phase;
+  return absl::StrJoin(CompareWithModel(reader, model_, options), "\n");
 }
 
 }  // namespace sublite::testing

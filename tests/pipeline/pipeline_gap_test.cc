@@ -160,8 +160,9 @@ TEST_F(PipelineGapTest, APersonMayWantToDecide) {
                                      HasSubstr("sublite resync")));
   }
   EXPECT_FALSE(publisher_.slot.state.exists);
-  Write("insert into sublite_requests (kind, argument, at) values ('resync', "
-        "'*', '')");
+  Write(
+      "insert into sublite_requests (kind, argument, at) values ('resync', "
+      "'*', '')");
   Caught();
   EXPECT_EQ(Int("select count(*) from sublite_requests"), 0);
 }

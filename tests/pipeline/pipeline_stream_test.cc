@@ -359,8 +359,9 @@ TEST_F(PipelineStreamTest, MessagesAreNotAskedForUnlessWanted) {
 // ------------------------------------------------------------------- refusals
 
 TEST_F(PipelineStreamTest, ARefusedTransactionIsSkippedOnRequest) {
-  Write("create trigger no before insert on t when new.v = 'no' "
-        "begin select raise(abort, 'not here'); end");
+  Write(
+      "create trigger no before insert on t when new.v = 'no' "
+      "begin select raise(abort, 'not here'); end");
   Insert(t_, {{"1", "good"}});
   const FullXid xid = model_.Begin();
   InsertSome(xid, 2, 2, "half of it");
@@ -384,13 +385,14 @@ TEST_F(PipelineStreamTest, ARefusedTransactionIsSkippedOnRequest) {
   const Lsn begin_of_commit = model_.wal()[model_.wal().size() - 3].start;
   EXPECT_EQ(lsn[0].substr(2), begin_of_commit.ToString());
   // A request for something else changes nothing.
-  Write("insert into sublite_requests (kind, argument, at) values ('skip', "
-        "'F/F', '')");
+  Write(
+      "insert into sublite_requests (kind, argument, at) values ('skip', "
+      "'F/F', '')");
   EXPECT_EQ(Follow().next, SessionEnd::Next::kWait);
   Write("update sublite_requests set argument = '" + lsn[0].substr(2) + "'");
   EXPECT_EQ(Follow().next, SessionEnd::Next::kStop);
-  EXPECT_THAT(Rows("t"), ElementsAre("i:0|t:before", "i:1|t:good",
-                                     "i:5|t:behind it"));
+  EXPECT_THAT(Rows("t"),
+              ElementsAre("i:0|t:before", "i:1|t:good", "i:5|t:behind it"));
   EXPECT_THAT(Events("skip"), SizeIs(1));
   EXPECT_EQ(Int("select count(*) from sublite_requests"), 0);
   EXPECT_EQ(Applied(), model_.end());
@@ -428,8 +430,8 @@ TEST_F(PipelineStreamTest, AStreamThatContradictsItselfEndsTheSession) {
       stream.Push(encode::XLogData(lsn, lsn, PgTime(), payload));
     }
   });
-  EXPECT_THAT(end.status, StatusIs(absl::StatusCode::kDataLoss,
-                                   HasSubstr("4711")));
+  EXPECT_THAT(end.status,
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("4711")));
   Caught();
 }
 

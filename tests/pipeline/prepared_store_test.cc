@@ -100,8 +100,7 @@ TEST_F(PreparedStoreTest, AVoidSubtransactionIsNotKept) {
   ASSERT_OK(spool.Append({701, 2, true, false, "I2"}));
   ASSERT_OK(spool.Append({701, 3, true, false, "R3"}));
   spool.AbortSubtransaction(701);
-  ASSERT_OK(
-      store_->Seal({700, "g", Lsn(100), Lsn(108), PgTime(), 0}, spool));
+  ASSERT_OK(store_->Seal({700, "g", Lsn(100), Lsn(108), PgTime(), 0}, spool));
   EXPECT_THAT(Messages(Find(700, "g")), ElementsAre("I1", "R3"));
   EXPECT_EQ(Count("select changes from sublite_prepared"), 1);
 }
@@ -139,8 +138,8 @@ TEST_F(PreparedStoreTest, AGidMayComeAgain) {
 }
 
 TEST_F(PreparedStoreTest, GidsAreTakenAsTheyAre) {
-  const std::string odd = "it's \"a\" ../../gid; -- % \xc3\xa9" +
-                          std::string(150, 'x');
+  const std::string odd =
+      "it's \"a\" ../../gid; -- % \xc3\xa9" + std::string(150, 'x');
   Seal(700, odd, 100, {"I1"});
   EXPECT_THAT(Messages(Find(700, odd)), ElementsAre("I1"));
 }

@@ -27,8 +27,7 @@ RelationDefinition& Put(RelationMap& map, const std::string& raw,
   const DecodeContext context{4, from_stream, false, Lsn()};
   const absl::StatusOr<Message> message = Decode(raw, context, scratch);
   EXPECT_OK(message);
-  return map.Put(std::get<RelationMessage>(*message), raw, serial,
-                 from_stream);
+  return map.Put(std::get<RelationMessage>(*message), raw, serial, from_stream);
 }
 
 TEST(RelationMapTest, KeepsWhatAMessageSays) {

@@ -26,10 +26,10 @@
 namespace sublite::testing {
 
 struct SimulationOptions {
-  int rounds = 8;           // sessions with an end of their own
-  bool kills = true;        // and lost power
-  bool resyncs = true;      // asked for by another process
-  bool verbose = false;     // the product's log on standard error
+  int rounds = 8;        // sessions with an end of their own
+  bool kills = true;     // and lost power
+  bool resyncs = true;   // asked for by another process
+  bool verbose = false;  // the product's log on standard error
   // Instead of one that the seed chooses.
   std::optional<absl::Duration> status_interval;
 };
@@ -46,7 +46,7 @@ class Simulation {
   // one session that ends when all has been delivered; its end.
   SessionEnd CatchUp();
   // Holds what a reader sees now against the model, if there is a file.
-  void Compare();
+  void Compare(bool strict = false);
   // Drops the open replica as a kill does; with `power` lost writes are lost.
   void Kill(bool power);
   // Ends what is open at the publisher, catches up, and looks whether the

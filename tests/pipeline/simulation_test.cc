@@ -2,14 +2,14 @@
 //
 //   SUBLITE_SEED=17 or --seed=17   that one run, with the product's log
 //   SUBLITE_SEEDS=5000             so many runs instead of 200
+#include "tests/pipeline/simulation.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <string>
-
-#include "tests/pipeline/simulation.h"
 
 namespace sublite::testing {
 namespace {
@@ -39,8 +39,8 @@ TEST(SimulationTest, TheReplicaIsTheModelAtItsPosition) {
     Simulation simulation(static_cast<std::uint64_t>(seed), options);
     simulation.Run();
     if (HasFailure()) {
-      std::cerr << "failing seed: " << seed << " (repeat with SUBLITE_SEED="
-                << seed << ")\n";
+      std::cerr << "failing seed: " << seed
+                << " (repeat with SUBLITE_SEED=" << seed << ")\n";
       return;
     }
   }

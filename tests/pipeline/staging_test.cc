@@ -28,8 +28,8 @@ struct Kept {
 
   friend bool operator==(const Kept& a, const Kept& b) {
     return a.subxid == b.subxid && a.serial == b.serial &&
-           a.in_stream_block == b.in_stream_block &&
-           a.injected == b.injected && a.message == b.message;
+           a.in_stream_block == b.in_stream_block && a.injected == b.injected &&
+           a.message == b.message;
   }
 };
 
@@ -128,8 +128,8 @@ TEST(SpoolTest, RecordsOfEverySizeComeBack) {
       Spool spool(NewDirectory());
       const std::size_t size = edge - kHeader + around;
       const std::vector<std::string> messages = {
-          "Isomething", std::string(size, 'I'), "U", std::string(1, 'D'),
-          std::string(size / 2, 'U'), "Iend"};
+          "Isomething",        std::string(size, 'I'),     "U",
+          std::string(1, 'D'), std::string(size / 2, 'U'), "Iend"};
       for (const std::string& message : messages) {
         ASSERT_OK(spool.Append({1, 1, false, false, message}));
       }

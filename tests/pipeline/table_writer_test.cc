@@ -25,7 +25,8 @@ class KeyedTableTest : public TableFixture {};
 
 TEST_F(KeyedTableTest, FollowsItsRows) {
   Make('d', {"id int k", "n int", "v text"});
-  EXPECT_THAT(Insert({T("1"), T("10"), T("one")}), IsOkAndHolds(Outcome::kDone));
+  EXPECT_THAT(Insert({T("1"), T("10"), T("one")}),
+              IsOkAndHolds(Outcome::kDone));
   EXPECT_THAT(Insert({T("2"), N(), T("")}), IsOkAndHolds(Outcome::kDone));
   EXPECT_THAT(Rows(), ElementsAre("i:1|i:10|t:one", "i:2|null|t:"));
   EXPECT_THAT(Update({T("1"), T("11"), N()}), IsOkAndHolds(Outcome::kDone));
@@ -177,8 +178,8 @@ TEST_F(KeyedTableTest, SixteenHundredColumns) {
 TEST_F(KeyedTableTest, EverySetOfColumnsThatWereSent) {
   Make('d', {"id int k", "a text", "b text", "c text", "d text", "e text",
              "f text", "g text"});
-  ASSERT_OK(Insert({T("1"), T("0"), T("0"), T("0"), T("0"), T("0"), T("0"),
-                    T("0")}));
+  ASSERT_OK(
+      Insert({T("1"), T("0"), T("0"), T("0"), T("0"), T("0"), T("0"), T("0")}));
   for (int round = 0; round < 2; ++round) {
     std::string want = "i:1";
     for (unsigned sent = 0; sent < 128; ++sent) {
@@ -205,9 +206,9 @@ TEST_F(KeyedTableTest, ALocalTriggerRefuses) {
       "begin select raise(abort, 'not here'); end;"
       "create trigger td before delete on t "
       "begin select raise(abort, 'not here'); end;");
-  const auto refused = StatusIs(absl::StatusCode::kFailedPrecondition,
-                                AllOf(HasSubstr("public.t"),
-                                      HasSubstr("not here")));
+  const auto refused =
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               AllOf(HasSubstr("public.t"), HasSubstr("not here")));
   EXPECT_THAT(Insert({T("2"), T("no")}), refused);
   EXPECT_THAT(Update({T("1"), T("no")}), refused);
   EXPECT_THAT(DeleteK({T("1"), N()}), refused);
@@ -221,16 +222,16 @@ TEST_F(KeyedTableTest, ALocalUniqueIndexRefuses) {
   Execute("create unique index u on t (v)");
   ASSERT_OK(Insert({T("1"), T("a")}));
   ASSERT_OK(Insert({T("2"), T("b")}));
-  const auto refused = StatusIs(absl::StatusCode::kFailedPrecondition,
-                                HasSubstr("public.t"));
+  const auto refused =
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("public.t"));
   EXPECT_THAT(Insert({T("3"), T("a")}), refused);
   EXPECT_THAT(Update({T("2"), T("a")}), refused);
 }
 
 TEST_F(KeyedTableTest, NullWhereThereMayBeNone) {
   Make('d', {"id int k", "v text !"});
-  const auto stale = StatusIs(absl::StatusCode::kOutOfRange,
-                              HasSubstr("public.t"));
+  const auto stale =
+      StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("public.t"));
   EXPECT_THAT(Insert({T("1"), N()}), stale);
   ASSERT_OK(Insert({T("1"), T("a")}));
   EXPECT_THAT(Update({T("1"), N()}), stale);
@@ -294,8 +295,8 @@ TEST_F(KeyedTableTest, TheHiddenTableOfACopyReplacesNothing) {
   const Data first = {T("key"), T("a")};
   const Data second = {T("KEY"), T("b")};
   ASSERT_OK(copy.Insert(first));
-  EXPECT_THAT(copy.Insert(second), StatusIs(absl::StatusCode::kOutOfRange,
-                                            HasSubstr("public.t")));
+  EXPECT_THAT(copy.Insert(second),
+              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("public.t")));
   EXPECT_THAT(database_->QueryInt("select count(*) from hidden"),
               IsOkAndHolds(1));
   EXPECT_THAT(Rows(), IsEmpty());
@@ -306,9 +307,8 @@ TEST_F(KeyedTableTest, KeysAreFoundThroughTheirIndex) {
   EXPECT_THAT(Plan(DeleteSql(shape_, RowMatch::kKey, false)),
               ElementsAre(HasSubstr("SEARCH t USING INDEX")));
   Make('i', {"v text", "a int i"});
-  EXPECT_THAT(
-      Plan(UpdateSql(shape_, RowMatch::kIdentity, {true, true})),
-      ElementsAre(HasSubstr("SEARCH t USING INDEX t_identity")));
+  EXPECT_THAT(Plan(UpdateSql(shape_, RowMatch::kIdentity, {true, true})),
+              ElementsAre(HasSubstr("SEARCH t USING INDEX t_identity")));
 }
 
 }  // namespace

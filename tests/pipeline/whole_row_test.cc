@@ -46,8 +46,7 @@ TEST_F(WholeRowTest, AllNull) {
   Make('f', {"a int", "b text"});
   ASSERT_OK(Insert({N(), N()}));
   ASSERT_OK(Insert({N(), N()}));
-  EXPECT_THAT(UpdateO({N(), N()}, {N(), T("x")}),
-              IsOkAndHolds(Outcome::kDone));
+  EXPECT_THAT(UpdateO({N(), N()}, {N(), T("x")}), IsOkAndHolds(Outcome::kDone));
   EXPECT_THAT(DeleteO({N(), N()}), IsOkAndHolds(Outcome::kDone));
   EXPECT_THAT(Rows(), ElementsAre("null|t:x"));
 }
@@ -89,13 +88,19 @@ TEST_F(WholeRowTest, LongValuesDifferBehindTheIndexedBeginning) {
 }
 
 TEST_F(WholeRowTest, EveryKindOfValueIsFound) {
-  const std::vector<std::string> row = {
-      "-9223372036854775808", "t",    "NaN",  "12.50",
-      "NaN",                  "$1.50", "\\x00ff", "2024-02-29 12:00:00+00",
-      "{1,NULL}",             "1e400"};
-  Make('f', {"a int", "b bool", "c real", "d numeric(12,2)", "e numeric-text",
-             "f money", "g bytea", "h timestamptz", "i array(,;int)",
-             "j json"});
+  const std::vector<std::string> row = {"-9223372036854775808",
+                                        "t",
+                                        "NaN",
+                                        "12.50",
+                                        "NaN",
+                                        "$1.50",
+                                        "\\x00ff",
+                                        "2024-02-29 12:00:00+00",
+                                        "{1,NULL}",
+                                        "1e400"};
+  Make('f',
+       {"a int", "b bool", "c real", "d numeric(12,2)", "e numeric-text",
+        "f money", "g bytea", "h timestamptz", "i array(,;int)", "j json"});
   Data data;
   for (const std::string& text : row) data.push_back(T(text));
   Data other = data;
@@ -130,8 +135,8 @@ TEST_F(WholeRowTest, ALocalUniqueIndexRefuses) {
   Execute("create unique index u on t (a)");
   ASSERT_OK(Insert({T("1"), T("x")}));
   ASSERT_OK(Insert({T("2"), T("x")}));
-  const auto refused = StatusIs(absl::StatusCode::kFailedPrecondition,
-                                HasSubstr("public.t"));
+  const auto refused =
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("public.t"));
   EXPECT_THAT(Insert({T("1"), T("y")}), refused);
   EXPECT_THAT(UpdateO({T("2"), T("x")}, {T("1"), T("y")}), refused);
   EXPECT_THAT(Rows(), ElementsAre("i:1|t:x", "i:2|t:x"));
@@ -228,9 +233,10 @@ TEST_F(WholeRowTest, AgreesWithAMultiset) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     std::mt19937_64 random(seed);
     const bool hidden = seed % 4 == 0;
-    Make('f', hidden ? std::vector<std::string>{"rowid char", "_rowid_ citext",
-                                                "oid text"}
-                     : std::vector<std::string>{"a char", "b citext", "c text"});
+    Make('f', hidden
+                  ? std::vector<std::string>{"rowid char", "_rowid_ citext",
+                                             "oid text"}
+                  : std::vector<std::string>{"a char", "b citext", "c text"});
     Execute("begin");
     std::map<std::vector<std::string>, int> model;
     const auto draw = [&] {

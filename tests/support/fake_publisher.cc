@@ -105,8 +105,9 @@ DecoderOptions DecoderOptionsFor(const FakePublisher& publisher,
 Frame CopyFrame(const std::string& bytes) {
   char* data = new char[bytes.size()];
   std::copy(bytes.begin(), bytes.end(), data);
-  return Frame(data, bytes.size(),
-               +[](void* held) { delete[] static_cast<char*>(held); });
+  return Frame(
+      data, bytes.size(),
+      +[](void* held) { delete[] static_cast<char*>(held); });
 }
 
 std::string DescribeFrame(const std::string& frame) {
@@ -117,11 +118,11 @@ std::string DescribeFrame(const std::string& frame) {
                         keepalive->reply_requested ? " reply" : "");
   }
   const auto& data = std::get<XLogData>(*parsed);
-  return absl::StrCat(
-      data.data_start.ToString(), " ", std::string(1, data.payload[0]), " ",
-      absl::CHexEscape(absl::string_view(
-          data.payload.data() + 1,
-          std::min<std::size_t>(data.payload.size() - 1, 60))));
+  return absl::StrCat(data.data_start.ToString(), " ",
+                      std::string(1, data.payload[0]), " ",
+                      absl::CHexEscape(absl::string_view(
+                          data.payload.data() + 1,
+                          std::min<std::size_t>(data.payload.size() - 1, 60))));
 }
 
 PgTime Now() { return PgTimeFromUnixMicros(absl::ToUnixMicros(absl::Now())); }
@@ -152,8 +153,8 @@ void FakeStream::Fill() {
       if (static_cast<int>(publisher_.random_() % 1000) <
           publisher_.keepalive_per_mille) {
         // What is being sent is behind it.
-        queue_.push_back(encode::Keepalive(told_, Now(),
-                                           publisher_.random_() % 2 == 0));
+        queue_.push_back(
+            encode::Keepalive(told_, Now(), publisher_.random_() % 2 == 0));
       }
       queue_.push_back(encode::XLogData(output.at, publisher_.model().end(),
                                         Now(), output.payload));
@@ -166,8 +167,8 @@ void FakeStream::Fill() {
   }
   const bool all = queue_.empty() && decoder_.at_end();
   // Noise moves the end without a record.
-  const Lsn end = all ? std::max(decoder_.sent(), publisher_.model().end())
-                      : Lsn();
+  const Lsn end =
+      all ? std::max(decoder_.sent(), publisher_.model().end()) : Lsn();
   if (all && publisher_.idle_keepalives && told_ < end) {
     queue_.push_back(encode::Keepalive(end, Now(), false));
     told_ = end;
@@ -187,6 +188,9 @@ absl::Status FakeStream::Receive(absl::Duration, std::vector<Frame>* frames) {
     ++delivered_;
     if (cut_in_ > 0) --cut_in_;
   }
+  more_ = !queue_.empty() && (publisher_.gap_per_mille == 0 ||
+                              static_cast<int>(publisher_.random_() % 1000) >=
+                                  publisher_.gap_per_mille);
   idle_rounds_ = frames->empty() ? idle_rounds_ + 1 : 0;
   if (idle_rounds_ > kIdleRoundsMax) {
     ADD_FAILURE() << "nothing ends the session";
@@ -299,8 +303,7 @@ absl::StatusOr<Publications> FakePublisher::ReadPublications(
   const auto visible = [&](FullXid xid) { return model_.Visible(xid); };
   for (std::size_t i = 0; i < model_.tables().size(); ++i) {
     if (!model_.tables()[i].published) continue;
-    result.tables.push_back(
-        model_.ShapeAt(static_cast<int>(i), visible)->def);
+    result.tables.push_back(model_.ShapeAt(static_cast<int>(i), visible)->def);
   }
   result.types = ModelTypes();
   result.missing = missing_publications;
@@ -359,9 +362,9 @@ absl::StatusOr<std::vector<std::vector<std::string>>> FakePublisher::Query(
   if (sql.find("pg_current_wal_insert_lsn") != std::string_view::npos) {
     return std::vector<std::vector<std::string>>{{model_.end().ToString()}};
   }
-  return absl::UnimplementedError(absl::StrCat(
-      "the fake publisher does not know: ",
-      absl::string_view(sql.data(), sql.size())));
+  return absl::UnimplementedError(
+      absl::StrCat("the fake publisher does not know: ",
+                   absl::string_view(sql.data(), sql.size())));
 }
 
 absl::StatusOr<std::unique_ptr<ReplicationStream>>

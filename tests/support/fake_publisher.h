@@ -47,7 +47,7 @@ class FakeStream : public ReplicationStream {
   absl::Status Receive(absl::Duration timeout,
                        std::vector<Frame>* frames) override;
   void Confirm(const Positions& positions, bool now) override;
-  bool HasFrames() const override { return !queue_.empty(); }
+  bool HasFrames() const override { return more_; }
   absl::Time LastHeard() const override { return absl::Now(); }
 
   // After `frames` more frames the connection is gone.
@@ -72,6 +72,7 @@ class FakeStream : public ReplicationStream {
   std::deque<std::string> queue_;
   Lsn told_;  // by a keepalive
   Positions confirmed_;
+  bool more_ = false;
   int cut_in_ = -1;
   int delivered_ = 0;
   int idle_rounds_ = 0;
@@ -96,6 +97,7 @@ class FakePublisher : public Publisher {
   int lookahead = 1;
   int stream_per_mille = 0;
   int keepalive_per_mille = 0;  // before each frame
+  int gap_per_mille = 0;        // frames wait, but HasFrames says no
   bool idle_keepalives = true;  // one when all has been sent
   std::function<void(FakeStream&)> on_receive;
   std::function<void(FakeStream&, const Positions&, bool now)> on_confirm;

@@ -53,7 +53,9 @@ void WriteFile(const std::string& path, const std::string& bytes) {
 
 // ------------------------------------------------------------------ one file
 
-int Close(sqlite3_file* file) { return Real(file)->pMethods->xClose(Real(file)); }
+int Close(sqlite3_file* file) {
+  return Real(file)->pMethods->xClose(Real(file));
+}
 
 int Read(sqlite3_file* file, void* data, int amount, sqlite3_int64 offset) {
   if (!g_vfs->powered()) return SQLITE_IOERR_READ;
@@ -144,13 +146,25 @@ int ShmUnmap(sqlite3_file* file, int remove) {
 }
 
 const sqlite3_io_methods kMethods = {
-    2,          Close,     Read,
-    Write,      Truncate,  Sync,
-    FileSize,   Lock,      Unlock,
-    CheckReservedLock,     FileControl,
-    SectorSize, DeviceCharacteristics,
-    ShmMap,     ShmLock,   ShmBarrier,
-    ShmUnmap,   nullptr,   nullptr,
+    2,
+    Close,
+    Read,
+    Write,
+    Truncate,
+    Sync,
+    FileSize,
+    Lock,
+    Unlock,
+    CheckReservedLock,
+    FileControl,
+    SectorSize,
+    DeviceCharacteristics,
+    ShmMap,
+    ShmLock,
+    ShmBarrier,
+    ShmUnmap,
+    nullptr,
+    nullptr,
 };
 
 // ------------------------------------------------------------------- the VFS
@@ -163,9 +177,8 @@ int Open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags,
   constexpr int kKept =
       SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL;
   auto* fault_file = reinterpret_cast<FaultFile*>(file);
-  fault_file->tracked = (flags & kKept) != 0 && name != nullptr
-                            ? g_vfs->Track(name)
-                            : nullptr;
+  fault_file->tracked =
+      (flags & kKept) != 0 && name != nullptr ? g_vfs->Track(name) : nullptr;
   const int opened = g_real->xOpen(g_real, name, Real(file), flags, out_flags);
   if (opened == SQLITE_OK) file->pMethods = &kMethods;
   return opened;
@@ -246,8 +259,7 @@ void FaultVfs::PowerLoss(std::mt19937_64* random) {
         const auto chance = (*random)() % 4;
         if (chance < 2) continue;
         // Whole sectors, in an order of the device's own.
-        kept = chance == 2 ? write.data.size()
-                           : write.data.size() / 1024 * 512;
+        kept = chance == 2 ? write.data.size() : write.data.size() / 1024 * 512;
         ApplyWrite(write, kept, &file.durable);
       }
     }

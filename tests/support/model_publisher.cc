@@ -57,7 +57,8 @@ std::vector<int> AddTables(PgModel& model) {
   const auto add = [&](const char* schema, const char* name, char identity,
                        const std::vector<std::string>& columns) {
     std::vector<bool> external;
-    PublishedTable table = MakeTable(schema, name, identity, columns, &external);
+    PublishedTable table =
+        MakeTable(schema, name, identity, columns, &external);
     tables.push_back(model.AddTable(std::move(table), external));
   };
   add("public", "pk", 'd', {"id int4 k", "n int4", "big text x"});
@@ -298,27 +299,31 @@ void ModelPublisher::Alter(FullXid xid) {
     };
   }
   if (!map || !model_.Alter(xid, table, def, external, map)) return;
-  // The stream tells of it with the next row.
-  for (int tries = 0; tries < 100; ++tries) {
-    if (model_.Insert(xid, table, NewRow(table))) return;
-  }
-  model_.Abort(xid);
+  if (Chance(70)) model_.Insert(xid, table, NewRow(table));
 }
 
 void ModelPublisher::Settle(bool all) {
   for (FullXid xid : InState(State::kOpen)) model_.Commit(xid);
   for (FullXid xid : InState(State::kInvisible)) model_.MakeVisible(xid);
-  for (std::size_t i = 0; i < model_.tables().size(); ++i) {
-    model_.Publish(static_cast<int>(i), true);
-  }
-  if (!all) return;
-  for (FullXid xid : InState(State::kPrepared)) {
-    if (Chance(30)) {
-      model_.RollbackPrepared(xid);
-    } else {
-      model_.CommitPrepared(xid);
+  if (all) {
+    for (FullXid xid : InState(State::kPrepared)) {
+      if (Chance(30)) {
+        model_.RollbackPrepared(xid);
+      } else {
+        model_.CommitPrepared(xid);
+      }
     }
   }
+  // The stream tells of a change of definition with the next row.
+  const FullXid xid = model_.Begin();
+  for (std::size_t i = 0; i < model_.tables().size(); ++i) {
+    const int table = static_cast<int>(i);
+    model_.Publish(table, true);
+    for (int tries = 0; tries < 100; ++tries) {
+      if (model_.Insert(xid, table, NewRow(table))) break;
+    }
+  }
+  model_.Commit(xid);
 }
 
 }  // namespace sublite::testing

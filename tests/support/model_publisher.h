@@ -41,7 +41,9 @@ class ModelPublisher {
 
  private:
   std::uint64_t Draw(std::uint64_t below) { return random_() % below; }
-  bool Chance(int percent) { return Draw(100) < static_cast<unsigned>(percent); }
+  bool Chance(int percent) {
+    return Draw(100) < static_cast<unsigned>(percent);
+  }
   ModelValue Value(const PublishedColumn& column, bool external);
   ModelRow NewRow(int table);
   ModelRow ChangedRow(int table, const ModelRow& row);
@@ -59,7 +61,8 @@ class ModelPublisher {
 
 // A table's definition in few words: columns as "name type flags", where flags
 // are k (primary key, in this order), K (likewise, as the key's first column),
-// i (replica identity index), x (external), ! (NOT NULL without being a key). Types: int4, int8, bool, text.
+// i (replica identity index), x (external), ! (NOT NULL without being a key).
+// Types: int4, int8, bool, text.
 PublishedTable MakeTable(const std::string& schema, const std::string& name,
                          char identity, const std::vector<std::string>& columns,
                          std::vector<bool>* external);

@@ -29,11 +29,11 @@ bool Contains(const std::vector<std::string>& names, const std::string& name) {
 std::vector<bool> IdentityColumns(const PublishedTable& def) {
   std::vector<bool> identity;
   for (const PublishedColumn& column : def.columns) {
-    identity.push_back(
-        def.replica_identity == 'f' ||
-        (def.replica_identity == 'd' && Contains(def.primary_key, column.name)) ||
-        (def.replica_identity == 'i' &&
-         Contains(def.identity_index, column.name)));
+    identity.push_back(def.replica_identity == 'f' ||
+                       (def.replica_identity == 'd' &&
+                        Contains(def.primary_key, column.name)) ||
+                       (def.replica_identity == 'i' &&
+                        Contains(def.identity_index, column.name)));
   }
   return identity;
 }
@@ -178,8 +178,7 @@ void PgDecoder::OnChange(std::size_t index, const WalRecord& record) {
   }
   FullXid largest = record.xid;
   for (const auto& [xid, transaction] : transactions_) {
-    if (transaction.pending.size() >
-        transactions_[largest].pending.size()) {
+    if (transaction.pending.size() > transactions_[largest].pending.size()) {
       largest = xid;
     }
   }

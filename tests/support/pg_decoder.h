@@ -69,7 +69,9 @@ class PgDecoder {
     std::set<FullXid> streamed_in;
   };
 
-  void Emit(std::string payload) { output_.push_back({at_, std::move(payload)}); }
+  void Emit(std::string payload) {
+    output_.push_back({at_, std::move(payload)});
+  }
   void OnChange(std::size_t index, const WalRecord& record);
   void OnAbort(const WalRecord& record);
   void OnCommit(const WalRecord& record);

@@ -361,8 +361,8 @@ bool PgModel::Alter(FullXid xid, int table, PublishedTable def,
   def.oid = at.shape()->def.oid;
   external.resize(def.columns.size());
   const FullXid sub = Current(transaction);
-  const bool rewrites = std::any_of(
-      at.rows.begin(), at.rows.end(), [&](const RowVersion& row) {
+  const bool rewrites =
+      std::any_of(at.rows.begin(), at.rows.end(), [&](const RowVersion& row) {
         return !row.undone && row.removed_by == 0 &&
                map(row.values) != row.values;
       });
@@ -371,8 +371,8 @@ bool PgModel::Alter(FullXid xid, int table, PublishedTable def,
     def.attributes = def.storage;
   }
   at.shapes.push_back({xid, sub,
-                       std::make_shared<const TableVersion>(TableVersion{
-                           std::move(def), std::move(external)})});
+                       std::make_shared<const TableVersion>(
+                           TableVersion{std::move(def), std::move(external)})});
   const std::size_t rows = at.rows.size();
   for (std::size_t i = 0; i < rows; ++i) {
     if (at.rows[i].undone || at.rows[i].removed_by != 0) continue;
@@ -388,8 +388,8 @@ bool PgModel::Alter(FullXid xid, int table, PublishedTable def,
 void PgModel::Message(FullXid xid, const std::string& prefix,
                       const std::string& content) {
   static const ModelTransaction kNone;
-  WalRecord& record = Log(WalRecord::Kind::kMessage,
-                          xid == 0 ? kNone : transactions_.at(xid));
+  WalRecord& record =
+      Log(WalRecord::Kind::kMessage, xid == 0 ? kNone : transactions_.at(xid));
   record.transactional = xid != 0;
   record.prefix = prefix;
   record.content = content;
@@ -414,8 +414,8 @@ void PgModel::Invalidate(int table) {
 
 std::string PgModel::DescribeWal() const {
   constexpr const char* kNames[] = {
-      "change",  "message",         "abort of savepoints", "abort",
-      "commit",  "prepare",         "commit prepared",     "rollback prepared",
+      "change",      "message", "abort of savepoints", "abort",
+      "commit",      "prepare", "commit prepared",     "rollback prepared",
       "invalidation"};
   std::string text;
   for (const WalRecord& record : wal_) {
@@ -479,8 +479,8 @@ std::vector<const RowVersion*> PgModel::Rows(
   return rows;
 }
 
-TableVersionPtr PgModel::ShapeAt(
-    int table, const std::function<bool(FullXid)>& in) const {
+TableVersionPtr PgModel::ShapeAt(int table,
+                                 const std::function<bool(FullXid)>& in) const {
   TableVersionPtr shape;
   for (const ShapeChange& change : tables_[table].shapes) {
     if (change.by == 0 || in(change.by)) shape = change.shape;

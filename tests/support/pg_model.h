@@ -106,11 +106,11 @@ struct WalRecord {
   std::int64_t time = 0;  // microseconds since 2000
   FullXid xid = 0;        // top level
   FullXid sub = 0;
-  std::vector<FullXid> subs;  // kAbortSubs, kAbort
-  char operation = 0;         // I, U, D, T
-  std::vector<int> tables;    // one; T: one or more
-  std::vector<bool> published;  // each of them at that moment
-  TableVersionPtr shape;      // of tables[0]
+  std::vector<FullXid> subs;            // kAbortSubs, kAbort
+  char operation = 0;                   // I, U, D, T
+  std::vector<int> tables;              // one; T: one or more
+  std::vector<bool> published;          // each of them at that moment
+  TableVersionPtr shape;                // of tables[0]
   std::vector<TableVersionPtr> shapes;  // T
   ModelRow old_row;
   ModelRow new_row;

@@ -51,12 +51,17 @@ std::string StoredRow(const TableVersion& shape, const ModelRow& row);
 // What differs between the file and the model, one line a difference; empty if
 // nothing does. Looked at are all ready tables, at the position that the file
 // itself gives (and for a table newer than that, its copy's snapshot), the
-// prepared transactions, and the file's own counts of conflicts. `not_these`:
-// names of tables whose rows are known to be behind. `two_phase`: prepared
-// transactions are decoded when they are prepared.
-std::vector<std::string> CompareWithModel(
-    ReplicaReader& reader, const PgModel& model,
-    const std::vector<std::string>& not_these = {}, bool two_phase = true);
+// prepared transactions, and the file's own counts of conflicts.
+struct CompareOptions {
+  std::vector<std::string> not_these;  // tables known to be behind
+  bool two_phase = true;  // prepared transactions come when they are prepared
+  // Tables too whose definition changed, or which left the publication or came
+  // back, without a row since that would have told it.
+  bool strict = false;
+};
+std::vector<std::string> CompareWithModel(ReplicaReader& reader,
+                                          const PgModel& model,
+                                          const CompareOptions& options = {});
 
 // PRAGMA integrity_check, and no left-over of a copy.
 std::vector<std::string> CheckSound(ReplicaReader& reader);

@@ -107,10 +107,10 @@ absl::Status Replica::Prepare() {
   RETURN_IF_ERROR(
       database_->Execute("pragma synchronous = normal; pragma cache_size = "
                          "-16000; pragma temp_store = file;"
-                         "pragma wal_autocheckpoint = 4000;"
                          "pragma journal_size_limit = 67108864; pragma "
                          "foreign_keys = off; pragma recursive_triggers = off;"
                          "pragma legacy_alter_table = on;"));
+  database_->CheckpointAt(4000);
   RETURN_IF_ERROR(database_->KeepWalFiles());
   ASSIGN_OR_RETURN(begin_, database_->Prepare("begin immediate"));
   ASSIGN_OR_RETURN(commit_, database_->Prepare("commit"));
@@ -202,6 +202,7 @@ absl::Status Replica::Commit() {
   position_pending_ = false;
   commit_time_.reset();
   contact_.reset();
+  database_->CheckpointIfDue();
   return absl::OkStatus();
 }
 
@@ -259,23 +260,7 @@ absl::Status Replica::Checkpoint() {
 absl::Status Replica::Sync() {
   // What was written into a deleted file must not be confirmed.
   RETURN_IF_ERROR(CheckFiles());
-  if (!sync_failed_) {
-    const absl::Status status = database_->SyncWal();
-    sync_failed_ = !status.ok();
-    return status;
-  }
-  // After a failed fsync the kernel may call lost pages clean, so a second one
-  // proves nothing. A checkpoint writes them again, into the main file.
-  const absl::Status checkpointed = Checkpoint();
-  if (!checkpointed.ok()) {
-    return Annotate(
-        checkpointed,
-        absl::StrCat(
-            path_,
-            " could not be synced, and nothing new is confirmed until it is"));
-  }
-  sync_failed_ = false;
-  return absl::OkStatus();
+  return Annotate(database_->SyncWal(), "nothing new is confirmed");
 }
 
 void Replica::SetPosition(Lsn end, std::optional<PgTime> commit_time) {

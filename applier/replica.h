@@ -160,7 +160,6 @@ class Replica {
   std::uint64_t generation_ = 1;
 
   bool position_pending_ = false;
-  bool sync_failed_ = false;
   bool files_changed_ = false;
   std::optional<PgTime> commit_time_;
   std::optional<absl::Time> contact_;

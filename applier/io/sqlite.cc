@@ -53,12 +53,14 @@ absl::StatusCode CodeFor(int extended) {
 }  // namespace
 
 Statement::Statement(Statement&& other) noexcept
-    : statement_(std::exchange(other.statement_, nullptr)) {}
+    : statement_(std::exchange(other.statement_, nullptr)),
+      sync_lost_(other.sync_lost_) {}
 
 Statement& Statement::operator=(Statement&& other) noexcept {
   if (this != &other) {
     sqlite3_finalize(statement_);
     statement_ = std::exchange(other.statement_, nullptr);
+    sync_lost_ = other.sync_lost_;
   }
   return *this;
 }
@@ -70,6 +72,8 @@ absl::Status Statement::Fail(int code) {
   const int extended = sqlite3_errcode(db) == code || code == SQLITE_ROW
                            ? sqlite3_extended_errcode(db)
                            : code;
+  if (extended == SQLITE_IOERR_FSYNC && sync_lost_ != nullptr)
+    *sync_lost_ = true;
   return absl::Status(CodeFor(extended),
                       absl::StrCat("SQLite: ", sqlite3_errmsg(db)));
 }
@@ -180,6 +184,7 @@ Database::~Database() { sqlite3_close_v2(db_); }
 
 absl::Status Database::Fail(int code, std::string_view doing) {
   const int extended = db_ == nullptr ? code : sqlite3_extended_errcode(db_);
+  if (extended == SQLITE_IOERR_FSYNC) sync_lost_ = true;
   return absl::Status(
       CodeFor(extended == SQLITE_OK ? code : extended),
       absl::StrCat(
@@ -196,7 +201,7 @@ absl::StatusOr<Statement> Database::Prepare(std::string_view sql) {
     return Fail(code,
                 absl::StrCat("cannot prepare ", View(sql.substr(0, 200))));
   }
-  return Statement(statement);
+  return Statement(statement, &sync_lost_);
 }
 
 absl::Status Database::Execute(std::string_view sql) {
@@ -246,7 +251,7 @@ absl::Status Database::KeepWalFiles() {
   return code == SQLITE_OK ? absl::OkStatus() : Fail(code, "cannot keep -wal");
 }
 
-absl::Status Database::SyncWal() {
+absl::Status Database::SyncWalFile() {
   sqlite3_file* file = nullptr;
   int code =
       sqlite3_file_control(db_, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file);
@@ -254,7 +259,43 @@ absl::Status Database::SyncWal() {
   // Not opened yet: nothing was written by this connection.
   if (file == nullptr || file->pMethods == nullptr) return absl::OkStatus();
   code = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
-  return code == SQLITE_OK ? absl::OkStatus() : Fail(code, "cannot sync -wal");
+  if (code == SQLITE_OK) return absl::OkStatus();
+  sync_lost_ = true;
+  return absl::UnavailableError(absl::StrCat(
+      "SQLite file ", path_, ": cannot sync -wal: ", sqlite3_errstr(code)));
+}
+
+absl::Status Database::SyncWal() {
+  if (!sync_lost_) return SyncWalFile();
+  // What stands in the log may be gone from the device, all of it or a part, so
+  // not even its beginning may be left for recovery to find.
+  const int code = sqlite3_wal_checkpoint_v2(
+      db_, "main", SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+  if (code != SQLITE_OK) {
+    return Fail(code, "an earlier sync failed, and cannot empty -wal");
+  }
+  RETURN_IF_ERROR(SyncWalFile());
+  sync_lost_ = false;
+  return absl::OkStatus();
+}
+
+void Database::CheckpointAt(int pages) {
+  checkpoint_pages_ = pages;
+  // Takes the place of SQLite's own.
+  sqlite3_wal_hook(
+      db_,
+      [](void* self, sqlite3*, const char*, int wal_pages) {
+        static_cast<Database*>(self)->wal_pages_ = wal_pages;
+        return SQLITE_OK;
+      },
+      this);
+}
+
+void Database::CheckpointIfDue() {
+  if (checkpoint_pages_ == 0 || wal_pages_ < checkpoint_pages_) return;
+  sqlite3_wal_checkpoint_v2(db_, "main", SQLITE_CHECKPOINT_PASSIVE, nullptr,
+                            nullptr);
+  if (sqlite3_extended_errcode(db_) == SQLITE_IOERR_FSYNC) sync_lost_ = true;
 }
 
 void Database::StopWhen(std::function<bool()> stop) {

@@ -63,9 +63,11 @@ class Statement {
 
  private:
   friend class Database;
-  explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
+  Statement(sqlite3_stmt* statement, bool* sync_lost)
+      : statement_(statement), sync_lost_(sync_lost) {}
   absl::Status Fail(int code);
   sqlite3_stmt* statement_ = nullptr;
+  bool* sync_lost_ = nullptr;  // the database's
 };
 
 class Database {
@@ -102,8 +104,17 @@ class Database {
   // does not checkpoint then, so that closing is quick.
   absl::Status KeepWalFiles();
   // Makes every commit so far survive power loss: one fsync of the write-ahead
-  // log, no write.
+  // log, no write. After any sync that failed the kernel may call lost pages
+  // clean, and a further one proves nothing: then everything is written again,
+  // into the main file, the log is emptied, and until that has succeeded
+  // (readers may be in its way: Unavailable) this gives an error.
   absl::Status SyncWal();
+  // From now on CheckpointIfDue moves the write-ahead log into the main file
+  // when it has grown to so many pages, in place of SQLite's own checkpoints,
+  // which keep to themselves that a sync failed.
+  void CheckpointAt(int pages);
+  // Call after a commit. Trouble is left to the next one, and to SyncWal.
+  void CheckpointIfDue();
 
   // `stop` is asked often during statements; when it says true they end with
   // Cancelled.
@@ -117,7 +128,11 @@ class Database {
  private:
   Database() = default;
   absl::Status Fail(int code, std::string_view doing);
+  absl::Status SyncWalFile();
   sqlite3* db_ = nullptr;
+  bool sync_lost_ = false;
+  int checkpoint_pages_ = 0;
+  int wal_pages_ = 0;
   std::string path_;
   std::function<bool()> stop_;
 };

@@ -26,6 +26,7 @@ class ConnectTest : public PublisherTest {
   }
   // A role with a password that is asked for over TCP.
   void MakeGuarded(const std::string& role, const std::string& password) {
+    Sql("SET password_encryption = 'scram-sha-256'");  // md5 before 14
     Sql("CREATE ROLE " + role +
         " LOGIN REPLICATION IN ROLE guarded PASSWORD '" + password + "'");
   }

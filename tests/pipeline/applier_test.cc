@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <memory>
 #include <string>
@@ -350,6 +351,50 @@ TEST_F(ApplierTest, IdleWalIsPassedWithinAnInterval) {
   Tick(false);
   EXPECT_EQ(Applied(), model_.end());
   EXPECT_EQ(applier_->positions().flushed, model_.end());
+}
+
+// ------------------------------------------------------------------ trouble
+
+// Case C083: whole transactions are passed over by their position.
+TEST_F(ApplierTest, WhatIsSentAgainIsNotAppliedAgain) {
+  for (int i = 1; i <= 3; ++i) Move(i);
+  const std::vector<std::string> frames = Frames();
+  for (int round = 0; round < 2; ++round) {
+    for (const std::string& frame : frames) {
+      Consume(frame);
+      Tick(false);
+      EXPECT_EQ(Compare(), "");
+    }
+  }
+  EXPECT_EQ(Applied(), model_.end());
+}
+
+// The kernel forgets what it could not write, and the next sync says OK.
+TEST_F(ApplierTest, ASyncThatSucceedsAfterOneThatFailedProvesNothing) {
+  Move(1);
+  for (const std::string& frame : Frames()) Consume(frame);
+  Tick(false);
+  vfs_.SetFault({FaultVfs::kSync, 1, SQLITE_IOERR_FSYNC, false});
+  now_ += kInterval;
+  EXPECT_FALSE(applier_->Tick(now_, false).ok());
+  EXPECT_TRUE(vfs_.fault_hit());
+  vfs_.ClearFault();
+  EXPECT_EQ(applier_->positions().flushed, start_);
+  // The session ends and another one begins, twice.
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_OK(replica_->Reload());
+    Start();
+    now_ += kInterval;
+    EXPECT_OK(applier_->Tick(now_, false));
+    EXPECT_LE(applier_->positions().flushed, Surviving());
+    Move(1);
+    for (const std::string& frame : Frames()) Consume(frame);
+    Tick(false);
+  }
+  now_ += kInterval;
+  Tick(false);
+  EXPECT_EQ(applier_->positions().flushed, model_.end());
+  EXPECT_EQ(Surviving(), model_.end());
 }
 
 // --------------------------------------------------------------- the ends

@@ -246,6 +246,29 @@ TEST_F(PipelineCopyTest, ATableThatChangesIsCopiedInsideTheTransaction) {
   EXPECT_EQ(publisher_.table_reads, reads + 1);
 }
 
+// The change came before, and whoever brings it up waits for a standby.
+TEST_F(PipelineCopyTest, ACopyMadeForATransactionHoldsIt) {
+  const int t = AddTable("t", 'd', {"id int4 k"});
+  Insert(t, {{"1"}});
+  Caught();
+  const int reads = publisher_.table_reads;
+  FullXid xid = 0;
+  publisher_.on_read_table = [&](const std::string&) {
+    if (publisher_.table_reads == reads + 3) model_.MakeVisible(xid);
+    return absl::OkStatus();
+  };
+  Caught([&](FakeStream&) {
+    if (xid != 0) return;
+    const FullXid alter = model_.Begin();
+    AddColumn(alter, t, "7");
+    model_.Commit(alter);
+    xid = model_.Begin();
+    EXPECT_TRUE(model_.Insert(xid, t, {"2", "8"}));
+    model_.Commit(xid, false);
+  });
+  EXPECT_THAT(Rows("t"), ElementsAre("i:1|i:7", "i:2|i:8"));
+}
+
 TEST_F(PipelineCopyTest, ADescriptionThatComesAgainIsHeldAgainstTheCatalog) {
   const int t = AddTable("t", 'd', {"id int4 k", "v text"});
   Insert(t, {{"1", "a"}});
@@ -413,6 +436,33 @@ TEST_F(PipelineCopyTest, ATableLeavesThePublicationAndComesBack) {
   Caught();
   EXPECT_EQ(State("t"), "ready");
   EXPECT_THAT(Rows("t"), ElementsAre("i:1", "i:2", "i:3"));
+}
+
+// Noticed only in the stream, while somebody who wrote to the table in between
+// is still open: those rows will not be sent.
+TEST_F(PipelineCopyTest, ATableIsPublishedAnewDuringTheStream) {
+  const int t = AddTable("t", 'd', {"id int4 k"});
+  Insert(t, {{"1"}});
+  Caught();
+  FullXid writer = 0;
+  Caught([&](FakeStream& stream) {
+    if (writer != 0 || !stream.idle()) return;
+    EXPECT_TRUE(model_.Publish(t, false));
+    writer = model_.Begin();
+    EXPECT_TRUE(model_.Insert(writer, t, {"2"}));
+    EXPECT_TRUE(model_.Publish(t, true));
+    EXPECT_TRUE(model_.Insert(writer, t, {"3"}));
+    Insert(t, {{"4"}});
+  });
+  EXPECT_NE(State("t"), "ready");
+  EXPECT_EQ(Int("select consistent from sublite_status"), 0);
+  model_.Prepare(writer, "g");
+  Caught();
+  EXPECT_NE(State("t"), "ready");
+  model_.CommitPrepared(writer);
+  Caught();
+  EXPECT_EQ(State("t"), "ready");
+  EXPECT_THAT(Rows("t"), ElementsAre("i:1", "i:2", "i:3", "i:4"));
 }
 
 // ---------------------------------------------------------------- local wishes

@@ -235,6 +235,9 @@ TEST_F(PipelineStreamTest, WhatWasPreparedNeverCame) {
   Caught();
   Kill();
   Write("delete from sublite_prepared; delete from sublite_staged");
+  // A standby was promoted whose slot decodes prepared work from later on.
+  publisher_.identity.timeline = 2;
+  publisher_.identity.history = {{1, model_.end()}};
   model_.CommitPrepared(xid);
   Follow();
   EXPECT_THAT(Events("gap"), ElementsAre(HasSubstr("g")));
@@ -243,6 +246,29 @@ TEST_F(PipelineStreamTest, WhatWasPreparedNeverCame) {
   EXPECT_THAT(Rows("t"), SizeIs(3));
   EXPECT_EQ(Int("select consistent from sublite_status"), 1);
   EXPECT_EQ(Int("select count(*) from sublite_requests"), 0);
+}
+
+// Servers of 16 and later send no PREPARE, or no beginning of it, for a
+// transaction that changed nothing.
+TEST_F(PipelineStreamTest, APreparedTransactionWithoutChanges) {
+  for (const int version : {150018, 160002, 180001}) {
+    publisher_.identity.server_version = version;
+    for (const bool committed : {true, false}) {
+      const FullXid xid = model_.Begin();
+      model_.Prepare(xid, "g");
+      Caught();
+      if (committed) {
+        model_.CommitPrepared(xid);
+      } else {
+        model_.RollbackPrepared(xid);
+      }
+      Caught();
+      EXPECT_EQ(Applied(), model_.end());
+      EXPECT_EQ(Int("select count(*) from sublite_prepared"), 0);
+    }
+  }
+  EXPECT_THAT(Events("gap"), IsEmpty());
+  EXPECT_THAT(Rows("t"), SizeIs(1));
 }
 
 TEST_F(PipelineStreamTest, RollingBackWhatNeverCameIsNothing) {

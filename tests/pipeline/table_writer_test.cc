@@ -258,8 +258,16 @@ TEST_F(KeyedTableTest, RowsThatDoNotFit) {
 }
 
 TEST_F(KeyedTableTest, AValueThatSqliteCannotHold) {
+  // Applies to connections that are opened from now on.
+  const auto limit =
+      reinterpret_cast<void (*)()>(+[](sqlite3* db, char**, const void*) {
+        sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 100000);
+        return SQLITE_OK;
+      });
+  sqlite3_auto_extension(limit);
+  SetUp();
+  sqlite3_cancel_auto_extension(limit);
   Make('d', {"id int k", "v text", "w text"});
-  sqlite3_limit(database_->handle(), SQLITE_LIMIT_LENGTH, 100000);
   const std::string fits(99000, 'x');
   const std::string half(60000, 'x');
   const std::string large(200000, 'x');

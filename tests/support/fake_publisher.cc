@@ -98,6 +98,11 @@ DecoderOptions DecoderOptionsFor(const FakePublisher& publisher,
   decoder.streaming = options.streaming;
   decoder.messages = options.messages;
   decoder.empty_transactions = publisher.identity.server_version < 150000;
+  if (publisher.identity.server_version >= 160000) {
+    decoder.empty_prepared = publisher.identity.server_version >= 180000
+                                 ? DecoderOptions::EmptyPrepared::kPrepare
+                                 : DecoderOptions::EmptyPrepared::kDecision;
+  }
   decoder.stream_per_mille = publisher.stream_per_mille;
   return decoder;
 }

@@ -240,7 +240,7 @@ int FaultVfs::Begin(Operation operation) {
   const bool hit = fault_.forever ? seen_ >= fault_.nth : seen_ == fault_.nth;
   if (!hit) return SQLITE_OK;
   fault_hit_ = true;
-  return fault_.code;
+  return operation == kSync ? SQLITE_IOERR_FSYNC : fault_.code;
 }
 
 FaultVfs::File* FaultVfs::Track(const std::string& path) {

@@ -255,7 +255,8 @@ void PgDecoder::OnCommit(const WalRecord& record) {
 
 void PgDecoder::EmitPlain(FullXid xid, const std::vector<std::size_t>& records,
                           Lsn commit_lsn, Lsn end_lsn, std::int64_t time) {
-  bool begun = options_.empty_transactions;
+  bool begun =
+      options_.empty_transactions && model_.transactions().at(xid).has_changes;
   if (begun) Emit(encode::Begin(commit_lsn, Time(time), Narrow(xid)));
   for (std::size_t index : records) {
     const WalRecord record = model_.wal()[index];
@@ -273,6 +274,15 @@ void PgDecoder::EmitPlain(FullXid xid, const std::vector<std::size_t>& records,
 void PgDecoder::EmitPrepared(FullXid xid) {
   const ModelTransaction& whole = model_.transactions().at(xid);
   const PgTime time = Time(whole.time);
+  const std::string prepare = encode::Prepare(
+      whole.prepare_lsn, whole.prepare_end, time, Narrow(xid), whole.gid);
+  if (!whole.has_changes &&
+      options_.empty_prepared != DecoderOptions::EmptyPrepared::kWhole) {
+    if (options_.empty_prepared == DecoderOptions::EmptyPrepared::kPrepare) {
+      Emit(prepare);
+    }
+    return;
+  }
   Transaction& transaction = transactions_[xid];
   if (transaction.streamed) {
     StreamNow(xid);
@@ -284,8 +294,7 @@ void PgDecoder::EmitPrepared(FullXid xid) {
     for (std::size_t index : transaction.pending) {
       EmitChange(model_.wal()[index], false);
     }
-    Emit(encode::Prepare(whole.prepare_lsn, whole.prepare_end, time,
-                         Narrow(xid), whole.gid));
+    Emit(prepare);
   }
   transaction = Transaction();
 }

@@ -31,6 +31,10 @@ struct DecoderOptions {
   Streaming streaming = Streaming::kOff;
   bool messages = false;
   bool empty_transactions = false;  // sent, as before server 15
+  // Of a prepared transaction without any change: all (15), only what decides
+  // it (16, 17), or Prepare without Begin Prepare (18).
+  enum class EmptyPrepared { kWhole, kDecision, kPrepare };
+  EmptyPrepared empty_prepared = EmptyPrepared::kWhole;
   // Of 1000 changes so many make the largest transaction be streamed.
   int stream_per_mille = 0;
 };

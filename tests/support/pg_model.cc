@@ -112,6 +112,11 @@ WalRecord& PgModel::Log(WalRecord::Kind kind,
   now_ += 1000;
   record.xid = transaction.xid;
   record.sub = Current(transaction);
+  const auto logged = transactions_.find(transaction.xid);
+  if (logged != transactions_.end() &&
+      (kind == WalRecord::Kind::kChange || kind == WalRecord::Kind::kMessage)) {
+    logged->second.has_changes = true;
+  }
   wal_.push_back(std::move(record));
   return wal_.back();
 }

@@ -65,6 +65,7 @@ struct ModelTransaction {
   State state = State::kOpen;
   std::vector<FullXid> savepoints;  // open ones, innermost last
   std::vector<FullXid> subs;        // every subtransaction that was not undone
+  bool has_changes = false;         // undone ones count
   std::string gid;
   Lsn prepare_lsn;
   Lsn prepare_end;

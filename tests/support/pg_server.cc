@@ -6,6 +6,7 @@
 #include <libpq-fe.h>
 #include <netinet/in.h>
 #include <pwd.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -48,11 +49,14 @@ constexpr const char* kSettings[][2] = {
 };
 
 // What the guard does once the test closes its end of the pipe, or is gone. $1
-// is the folder, the rest runs pg_ctl.
+// is the folder, the rest runs pg_ctl. A killed test may have left initdb or
+// pg_ctl at work in the folder, hence the second try.
 constexpr char kGuard[] =
     "cat >/dev/null; directory=$1; shift; "
-    "\"$@\" -D \"$directory/data\" -m immediate -w -t 20 stop; "
-    "rm -rf \"$directory\"";
+    "for try in 1 2 3 4 5; do"
+    " \"$@\" -D \"$directory/data\" -m immediate -w -t 20 stop;"
+    " rm -rf \"$directory\" && exit; sleep 1; "
+    "done";
 
 absl::Status SystemError(const std::string& what) {
   return absl::InternalError(absl::StrCat(what, ": ", std::strerror(errno)));
@@ -194,9 +198,11 @@ absl::StatusOr<std::unique_ptr<PgServer>> PgServer::Start(
 
 PgServer::~PgServer() {
   session_.reset();
-  if (guard_ == nullptr) return;
-  close(guard_fd_);
-  guard_->Wait();
+  if (guard_ != nullptr) {
+    close(guard_fd_);
+    guard_->Wait();
+  }
+  if (lock_fd_ >= 0) close(lock_fd_);
 }
 
 absl::Status PgServer::MakeDirectory() {
@@ -204,6 +210,9 @@ absl::Status PgServer::MakeDirectory() {
       "/tmp/sublite-pg-XXXXXX";  // short: a socket's path has 107 characters
   if (mkdtemp(name) == nullptr) return SystemError("mkdtemp");
   directory_ = name;
+  lock_fd_ = open(absl::StrCat(directory_, "/lock").c_str(),
+                  O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (lock_fd_ < 0 || flock(lock_fd_, LOCK_EX) != 0) return SystemError("lock");
   if (chmod(name, 0755) != 0) return SystemError("chmod");
   if (geteuid() != 0) return absl::OkStatus();
   const passwd* user = getpwnam(kServerUser);

@@ -123,6 +123,7 @@ class PgServer {
   std::string directory_;  // ours: data/, log, output and the socket
   int port_ = 5432;
   int major_version_ = 0;
+  int lock_fd_ = -1;   // locks the folder's file `lock` while the test lives
   int guard_fd_ = -1;  // the guard cleans up when this closes
   std::unique_ptr<Subprocess> guard_;
   std::unique_ptr<PgSession> session_;

@@ -266,13 +266,16 @@ absl::Status Database::SyncWalFile() {
 }
 
 absl::Status Database::SyncWal() {
-  if (!sync_lost_) return SyncWalFile();
+  return sync_lost_ ? EmptyWal() : SyncWalFile();
+}
+
+absl::Status Database::EmptyWal() {
   // What stands in the log may be gone from the device, all of it or a part, so
   // not even its beginning may be left for recovery to find.
   const int code = sqlite3_wal_checkpoint_v2(
       db_, "main", SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
   if (code != SQLITE_OK) {
-    return Fail(code, "an earlier sync failed, and cannot empty -wal");
+    return Fail(code, "cannot empty -wal");
   }
   RETURN_IF_ERROR(SyncWalFile());
   sync_lost_ = false;

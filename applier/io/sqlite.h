@@ -105,10 +105,12 @@ class Database {
   absl::Status KeepWalFiles();
   // Makes every commit so far survive power loss: one fsync of the write-ahead
   // log, no write. After any sync that failed the kernel may call lost pages
-  // clean, and a further one proves nothing: then everything is written again,
-  // into the main file, the log is emptied, and until that has succeeded
-  // (readers may be in its way: Unavailable) this gives an error.
+  // clean, and a further one proves nothing: then it is EmptyWal that has to
+  // succeed.
   absl::Status SyncWal();
+  // Writes everything that is in the log again, into the main file, and empties
+  // the log; durable. Unavailable while readers are in its way.
+  absl::Status EmptyWal();
   // From now on CheckpointIfDue moves the write-ahead log into the main file
   // when it has grown to so many pages, in place of SQLite's own checkpoints,
   // which keep to themselves that a sync failed.

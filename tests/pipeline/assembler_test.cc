@@ -173,6 +173,11 @@ std::vector<Case> ControlCases() {
       {"Stream Abort of none",
        StreamAbortMessage{900, 900, {}, {}},
        {"nothing", "error", "error", "error"}},
+  };
+}
+
+std::vector<Case> PreparedCases() {
+  return {
       {"Begin Prepare",
        BeginPrepare(),
        {"open 700", "error", "error", "error"}},
@@ -224,6 +229,10 @@ void RunCases(const std::vector<Case>& cases) {
 TEST(AssemblerTest, ChangesInEveryState) { RunCases(ChangeCases()); }
 
 TEST(AssemblerTest, ControlMessagesInEveryState) { RunCases(ControlCases()); }
+
+TEST(AssemblerTest, PreparedTransactionsInEveryState) {
+  RunCases(PreparedCases());
+}
 
 TEST(AssemblerTest, TellsWhetherATransactionIsOpen) {
   EXPECT_TRUE(In(kIdle).between_transactions());

@@ -143,7 +143,8 @@ void Simulation::OnReceive(FakeStream& stream) {
   if (vfs_.powered() && Draw(100) < static_cast<unsigned>(compare_percent_)) {
     Compare();
   }
-  if (end_kind_ == EndKind::kKillInCopy || end_kind_ == EndKind::kPowerOff) {
+  if (end_kind_ == EndKind::kKillInCopy || end_kind_ == EndKind::kPowerOff ||
+      end_kind_ == EndKind::kFault) {
     // Should the trouble not come, the session ends all the same.
     if (stream.delivered() > 300) stop_ = true;
     return;
@@ -170,9 +171,10 @@ void Simulation::Kill(bool power) {
 }
 
 void Simulation::Round() {
-  constexpr EndKind kKinds[] = {EndKind::kStop, EndKind::kCut, EndKind::kKill,
-                                EndKind::kPowerOff, EndKind::kKillInCopy};
-  end_kind_ = kKinds[Draw(options_.kills ? 5 : 2)];
+  constexpr EndKind kKinds[] = {EndKind::kStop,       EndKind::kCut,
+                                EndKind::kKill,       EndKind::kPowerOff,
+                                EndKind::kKillInCopy, EndKind::kFault};
+  end_kind_ = kKinds[Draw(options_.kills ? 6 : 2)];
   end_in_ = 1 + static_cast<int>(Draw(60));
   if (options_.verbose) {
     std::cerr << "round, to be ended by " << static_cast<int>(end_kind_)
@@ -181,6 +183,12 @@ void Simulation::Round() {
   stop_ = false;
   if (end_kind_ == EndKind::kPowerOff) {
     vfs_.PowerOffAt(1 + static_cast<std::int64_t>(Draw(120)));
+  }
+  if (end_kind_ == EndKind::kFault) {
+    const bool sync = Draw(2) == 0;
+    vfs_.SetFault({sync ? FaultVfs::kSync : FaultVfs::kWrite,
+                   1 + static_cast<std::int64_t>(Draw(sync ? 15 : 120)),
+                   SQLITE_IOERR_WRITE, false});
   }
   bool killed = false;
   try {
@@ -194,10 +202,11 @@ void Simulation::Round() {
   }
   const bool power_off = !vfs_.powered();
   vfs_.PowerOffAt(0);
+  vfs_.ClearFault();
   if (killed || power_off) {
     Kill(power_off || Draw(2) == 0);
   } else if (Draw(4) == 0) {
-    Kill(false);
+    Kill(Draw(2) == 0);
   }
   workload_.Steps(static_cast<int>(Draw(30)));
   if (options_.resyncs && Draw(4) == 0) RequestResync();

@@ -58,7 +58,7 @@ class Simulation {
   const std::string& path() const { return config_.replica.database; }
 
  private:
-  enum class EndKind { kStop, kCut, kKill, kKillInCopy, kPowerOff };
+  enum class EndKind { kStop, kCut, kKill, kKillInCopy, kPowerOff, kFault };
 
   std::uint64_t Draw(std::uint64_t below) { return random_() % below; }
   bool Open();

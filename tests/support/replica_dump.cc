@@ -219,16 +219,15 @@ void ComparePrepared(ReplicaReader& reader, const PgModel& model, Lsn applied,
   std::vector<std::string> want;
   std::vector<std::string> either;
   for (const auto& [xid, transaction] : model.transactions()) {
-    // One that was prepared before the slot began comes when it is committed.
-    if (transaction.gid.empty() || transaction.prepare_end > applied ||
-        transaction.prepare_lsn < slot_pos) {
-      continue;
-    }
+    if (transaction.gid.empty() || transaction.prepare_end > applied) continue;
     if (transaction.decided.valid() && transaction.decided <= applied) {
       continue;
     }
-    // Whether one without changes is told depends on the server's version.
-    (transaction.has_changes ? want : either)
+    // One that was prepared before the slot began comes just before it is
+    // committed. Whether one without changes is told depends on the server.
+    const bool certain =
+        transaction.has_changes && transaction.prepare_lsn >= slot_pos;
+    (certain ? want : either)
         .push_back(absl::StrCat("t:", transaction.gid,
                                 "|i:", static_cast<Xid>(xid),
                                 "|t:", transaction.prepare_lsn.ToString()));

@@ -197,7 +197,7 @@ absl::Status Applier::Tick(absl::Time now, bool more) {
     }
   }
   const bool due = sync_soon_ || now - last_synced_ >= options_.status_interval;
-  if (committed_ > durable_ && due) return SyncNow(now);
+  if (committed_ > durable_ && due && replica_.can_sync()) return SyncNow(now);
   if (sync_soon_) {
     sync_soon_ = false;
     confirm_ = true;

@@ -71,6 +71,8 @@ class Replica {
   // Begin, `body`, Commit; Rollback on an error.
   absl::Status Transaction(const std::function<absl::Status()>& body);
   absl::Status Sync();
+  // False inside a transaction after a sync that failed.
+  bool can_sync() const { return database_->can_sync(); }
   // Unavailable, and files_changed(), if the database or a file beside it was
   // deleted or replaced. What -wal held alone is saved into the database first,
   // where that is still in its place.

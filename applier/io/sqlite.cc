@@ -275,6 +275,8 @@ absl::Status Database::EmptyWal() {
   const int code = sqlite3_wal_checkpoint_v2(
       db_, "main", SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
   if (code != SQLITE_OK) {
+    // Readers will go away; of all else it is not known what it left behind.
+    if ((code & 0xff) != SQLITE_BUSY) sync_lost_ = true;
     return Fail(code, "cannot empty -wal");
   }
   RETURN_IF_ERROR(SyncWalFile());
@@ -295,7 +297,10 @@ void Database::CheckpointAt(int pages) {
 }
 
 void Database::CheckpointIfDue() {
-  if (checkpoint_pages_ == 0 || wal_pages_ < checkpoint_pages_) return;
+  // Not while the log on the device may be other than it seems: it must not
+  // become older than the main file.
+  if (checkpoint_pages_ == 0 || wal_pages_ < checkpoint_pages_ || sync_lost_)
+    return;
   sqlite3_wal_checkpoint_v2(db_, "main", SQLITE_CHECKPOINT_PASSIVE, nullptr,
                             nullptr);
   if (sqlite3_extended_errcode(db_) == SQLITE_IOERR_FSYNC) sync_lost_ = true;

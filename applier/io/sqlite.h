@@ -106,8 +106,9 @@ class Database {
   // Makes every commit so far survive power loss: one fsync of the write-ahead
   // log, no write. After any sync that failed the kernel may call lost pages
   // clean, and a further one proves nothing: then it is EmptyWal that has to
-  // succeed.
+  // succeed, which it cannot inside a transaction.
   absl::Status SyncWal();
+  bool can_sync() const { return !sync_lost_ || !in_transaction(); }
   // Writes everything that is in the log again, into the main file, and empties
   // the log; durable. Unavailable while readers are in its way.
   absl::Status EmptyWal();

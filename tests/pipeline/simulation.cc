@@ -175,6 +175,11 @@ void Simulation::Round() {
                                 EndKind::kKill,       EndKind::kPowerOff,
                                 EndKind::kKillInCopy, EndKind::kFault};
   end_kind_ = kKinds[Draw(options_.kills ? 6 : 2)];
+  // Power that is lost while the damage of a failed sync is being mended is
+  // more than anybody can promise to survive.
+  if (std::exchange(sync_failed_, false) && end_kind_ != EndKind::kCut) {
+    end_kind_ = EndKind::kStop;
+  }
   end_in_ = 1 + static_cast<int>(Draw(60));
   if (options_.verbose) {
     std::cerr << "round, to be ended by " << static_cast<int>(end_kind_)
@@ -202,6 +207,7 @@ void Simulation::Round() {
   }
   const bool power_off = !vfs_.powered();
   vfs_.PowerOffAt(0);
+  sync_failed_ = end_kind_ == EndKind::kFault && vfs_.fault_hit();
   vfs_.ClearFault();
   if (killed || power_off) {
     Kill(power_off || Draw(2) == 0);

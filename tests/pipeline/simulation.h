@@ -83,6 +83,7 @@ class Simulation {
   EndKind end_kind_ = EndKind::kStop;
   int end_in_ = 0;  // Receives, rows or writes
   bool stop_ = false;
+  bool sync_failed_ = false;
   bool catching_up_ = false;
   int compare_percent_ = 10;
   int steps_per_receive_ = 3;

@@ -345,7 +345,7 @@ absl::StatusOr<std::unique_ptr<TableReader>> FakePublisher::ReadTable(
   // A commit that waits for a standby becomes visible some time.
   for (const auto& [xid, transaction] : model_.transactions()) {
     if (transaction.state == ModelTransaction::State::kInvisible &&
-        random_() % 2 == 0) {
+        invisible_ends && random_() % 2 == 0) {
       model_.MakeVisible(xid);
     }
   }

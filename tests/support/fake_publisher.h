@@ -98,6 +98,7 @@ class FakePublisher : public Publisher {
   int stream_per_mille = 0;
   int keepalive_per_mille = 0;  // before each frame
   int gap_per_mille = 0;        // frames wait, but HasFrames says no
+  bool invisible_ends = true;   // a commit that waits for a standby, with reads
   bool idle_keepalives = true;  // one when all has been sent
   std::function<void(FakeStream&)> on_receive;
   std::function<void(FakeStream&, const Positions&, bool now)> on_confirm;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,8 +51,7 @@ struct ReplicaTable {
   // Set while it is new in the publication: transactions that may have written
   // to it before are waited for, see Session::WritersGone.
   bool newly_published = false;
-  bool writers_asked = false;
-  std::vector<std::string> writers;
+  std::optional<std::vector<std::string>> writers;  // none: not asked yet
 
   std::int64_t missing_rows = 0;
   std::int64_t replaced_rows = 0;

@@ -165,17 +165,16 @@ absl::StatusOr<bool> Session::WritersGone(ReplicaTable& table) {
   if (!table.newly_published && !unsettled) return true;
   ASSIGN_OR_RETURN(std::vector<std::string> writers,
                    publisher_.ReadWriters(table.shape.oid));
-  if (!table.writers_asked) {
-    table.writers = writers;
-    table.writers_asked = true;
-  }
+  if (!table.writers.has_value()) table.writers = writers;
   const bool gone =
-      std::none_of(table.writers.begin(), table.writers.end(),
+      std::none_of(table.writers->begin(), table.writers->end(),
                    [&](const std::string& writer) {
                      return std::find(writers.begin(), writers.end(), writer) !=
                             writers.end();
                    });
   if (!gone) return false;
+  // The next wait asks anew: it may be published anew once more.
+  table.writers.reset();
   table.newly_published = false;
   ended_.Settle(table.id);
   return true;

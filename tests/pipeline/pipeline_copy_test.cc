@@ -467,6 +467,47 @@ TEST_F(PipelineCopyTest, ATableIsPublishedAnewDuringTheStream) {
   EXPECT_THAT(Rows("t"), ElementsAre("i:1", "i:2", "i:3", "i:4"));
 }
 
+// The same a second time on one connection: who was waited for the first time
+// says nothing of who has to be waited for now.
+TEST_F(PipelineCopyTest, ATableIsPublishedAnewTwiceDuringOneStream) {
+  const int t = AddTable("t", 'd', {"id int4 k"});
+  const int other = AddTable("other", 'd', {"id int4 k"});
+  Insert(t, {{"1"}});
+  Caught();
+  const auto publish_anew = [&](const std::string& between,
+                                const std::string& after) {
+    EXPECT_TRUE(model_.Publish(t, false));
+    const FullXid writer = model_.Begin();
+    EXPECT_TRUE(model_.Insert(writer, t, {between}));
+    EXPECT_TRUE(model_.Publish(t, true));
+    Insert(t, {{after}});
+    return writer;
+  };
+  const int reads = publisher_.table_reads;
+  int ticks = 0;
+  FullXid writer = 0;
+  Caught([&](FakeStream& stream) {
+    if (!stream.idle()) return;
+    // Time enough to copy it too early.
+    if (writer != 0) absl::SleepFor(absl::Milliseconds(300));
+    if (writer != 0) return;
+    if (ticks == 0) model_.Commit(publish_anew("2", "3"));
+    // Something to do until the table has been copied.
+    ASSERT_LT(++ticks, 100);
+    Insert(other, {{std::to_string(ticks)}});
+    absl::SleepFor(absl::Milliseconds(100));
+    if (publisher_.table_reads == reads || State("t") != "ready") return;
+    writer = publish_anew("4", "5");
+  });
+  ASSERT_NE(writer, 0u);
+  EXPECT_NE(State("t"), "ready");
+  EXPECT_EQ(Int("select consistent from sublite_status"), 0);
+  model_.Commit(writer);
+  Caught();
+  EXPECT_EQ(State("t"), "ready");
+  EXPECT_THAT(Rows("t"), ElementsAre("i:1", "i:2", "i:3", "i:4", "i:5"));
+}
+
 // ---------------------------------------------------------------- local wishes
 
 TEST_F(PipelineCopyTest, AResyncMendsWhatSomebodyElseWrote) {

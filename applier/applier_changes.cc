@@ -296,8 +296,7 @@ absl::Status Applier::CopyStale() {
       table.stale = false;
       continue;
     }
-    if (absl::IsOutOfRange(copied.status()) ||
-        absl::IsFailedPrecondition(copied.status())) {
+    if (ConcernsOneTable(copied.status())) {
       failed_table_ =
           FailedTable{table.id, std::string(copied.status().message())};
       return absl::AbortedError(copied.status().message());

@@ -156,9 +156,8 @@ absl::Status Replica::Reload() {
 absl::Status Replica::LoadState() {
   ASSIGN_OR_RETURN(
       Statement select,
-      database_->Prepare("select applied_pos, slot, slot_pos, slot_snapshot, "
-                         "system_identifier, source, "
-                         "timeline, slot_timeline "
+      database_->Prepare("select applied_pos, slot, slot_snapshot, "
+                         "system_identifier, source, timeline, slot_timeline "
                          "from sublite_state"));
   ASSIGN_OR_RETURN(const bool row, select.Step());
   if (!row) {
@@ -171,14 +170,13 @@ absl::Status Replica::LoadState() {
   if (!select.IsNull(0))
     state_.applied = Lsn(static_cast<std::uint64_t>(select.Int(0)));
   state_.slot = std::string(select.Text(1));
-  state_.slot_pos = Lsn(static_cast<std::uint64_t>(select.Int(2)));
-  if (!select.IsNull(3)) {
-    ASSIGN_OR_RETURN(state_.slot_snapshot, Snapshot::Parse(select.Text(3)));
+  if (!select.IsNull(2)) {
+    ASSIGN_OR_RETURN(state_.slot_snapshot, Snapshot::Parse(select.Text(2)));
   }
-  state_.system_identifier = std::string(select.Text(4));
-  state_.source = select.Int(5);
-  state_.timeline = static_cast<std::uint32_t>(select.Int(6));
-  state_.slot_timeline = static_cast<std::uint32_t>(select.Int(7));
+  state_.system_identifier = std::string(select.Text(3));
+  state_.source = select.Int(4);
+  state_.timeline = static_cast<std::uint32_t>(select.Int(5));
+  state_.slot_timeline = static_cast<std::uint32_t>(select.Int(6));
   return absl::OkStatus();
 }
 
@@ -329,7 +327,6 @@ absl::Status Replica::SetSlot(const std::string& slot,
   RETURN_IF_ERROR(database_->Execute(
       "delete from sublite_staged; delete from sublite_prepared"));
   state_.slot = slot;
-  state_.slot_pos = created.consistent_point;
   state_.slot_timeline = publisher.timeline;
   state_.slot_snapshot = created.snapshot;
   state_.applied = created.consistent_point;

@@ -38,7 +38,6 @@ struct ReplicaState {
   std::optional<Lsn> applied;  // end position of everything applied; none until
                                // the slot exists
   std::string slot;
-  Lsn slot_pos;
   std::optional<Snapshot> slot_snapshot;
   std::string system_identifier;
   std::uint32_t timeline = 0;       // the publisher's at the last contact
@@ -150,6 +149,8 @@ class Replica {
   absl::Status LoadColumns();
   absl::Status StoreColumns(const ReplicaTable& table);
   absl::Status WriteState();
+  // All of -wal into the main file. Gentler to readers than EmptyWal: they may
+  // go on using -wal.
   absl::Status Checkpoint();
   void MakeWriter(ReplicaTable& table);
 

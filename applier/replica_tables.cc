@@ -167,6 +167,8 @@ absl::Status Replica::SetTableState(ReplicaTable& table, TableState state,
     RETURN_IF_ERROR(update.Run());
     table.state = state;
     table.error = std::string(error);
+    // Whoever writes to it from now on is not sent either.
+    if (state == TableState::kUnpublished) table.writers.reset();
     ++generation_;
     return absl::OkStatus();
   });

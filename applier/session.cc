@@ -150,7 +150,6 @@ absl::Status Session::KnowPublisher() {
                      "yet, or a second sublite with the same slot"));
   }
   RETURN_IF_ERROR(replica_.SetPublications(config_.publisher.publications));
-  slot_two_phase_ = slot.two_phase;
   if (!replica_.state().applied.has_value()) {
     RETURN_IF_ERROR(StartAnew(slot, publications));
   } else {
@@ -241,7 +240,6 @@ absl::StatusOr<CreatedSlot> Session::MakeSlot(const SlotState& old) {
                   {{"error", std::string(noted.message())}});
       }));
   RETURN_IF_ERROR(replica_.SetActivity(""));
-  slot_two_phase_ = options.two_phase;
   LogInfo(
       "created the replication slot",
       {{"slot", options.name}, {"lsn", created.consistent_point.ToString()}});
@@ -311,9 +309,7 @@ absl::Status Session::CopyAllBeside(const Publications& publications,
     absl::StatusOr<CopiedTable> copied = copy_.Fill(*table);
     if (copied.ok()) {
       copies.emplace_back(table.get(), *std::move(copied));
-    } else if (absl::IsNotFound(copied.status()) ||
-               absl::IsOutOfRange(copied.status()) ||
-               absl::IsFailedPrecondition(copied.status())) {
+    } else if (ConcernsOneTable(copied.status())) {
       RETURN_IF_ERROR(SetAside(*table, copied.status()));
     } else {
       return copied.status();

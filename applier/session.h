@@ -103,7 +103,6 @@ class Session {
   TableCopy copy_;
 
   PublisherIdentity identity_;
-  bool slot_two_phase_ = false;
   bool synchronous_ = false;  // commits at the publisher may wait for a standby
   bool on_publisher_ = true;  // whose FailedPrecondition it would be
   std::optional<Lsn> streamed_from_;

@@ -201,12 +201,8 @@ absl::Status Session::CopyOne(ReplicaTable& table) {
   RETURN_IF_ERROR(replica_.SetTableState(table, TableState::kCopying, ""));
   const absl::StatusOr<CopiedTable> copied = copy_.Fill(table);
   if (!copied.ok()) {
-    if (absl::IsNotFound(copied.status()) ||
-        absl::IsOutOfRange(copied.status()) ||
-        absl::IsFailedPrecondition(copied.status())) {
-      return SetAside(table, copied.status());
-    }
-    return copied.status();
+    return ConcernsOneTable(copied.status()) ? SetAside(table, copied.status())
+                                             : copied.status();
   }
   RETURN_IF_ERROR(
       replica_.Transaction([&] { return copy_.SwapIn(table, *copied); }));

@@ -57,6 +57,12 @@ class EndedTransactions {
   absl::flat_hash_set<std::int64_t> settled_;
 };
 
+// True for errors of Fill that concern the one table: the others go on.
+inline bool ConcernsOneTable(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsOutOfRange(status) ||
+         absl::IsFailedPrecondition(status);
+}
+
 struct CopiedTable {
   TableShape shape;
   PublishedTable published;

@@ -260,15 +260,11 @@ void Simulation::CheckCaughtUp() {
   EXPECT_EQ(reader.Query("select name from sqlite_schema where name glob "
                          "'sublite_copy_*'"),
             std::vector<std::string>{});
-  EXPECT_EQ(reader.Int("select count(*) from sublite_events where kind = "
-                       "'prepared_unknown'") > 0 &&
-                publisher_.identity.server_version / 10000 != 16,
-            false);
   // Nothing of this may ever be needed here. (A slot is made again where the
   // first one was not yet noted safely when the power went.)
   EXPECT_EQ(reader.Query("select kind, sqlite_table, detail from "
                          "sublite_events where kind not in ('copied', "
-                         "'schema', 'unpublished', 'prepared_unknown') and "
+                         "'schema', 'unpublished') and "
                          "detail not like '%this file holds "
                          "nothing of it%'"),
             std::vector<std::string>{});

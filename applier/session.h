@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,8 @@
 #include "absl/time/time.h"
 #include "applier/applier.h"
 #include "applier/config.h"
+#include "applier/known_publisher.h"
+#include "applier/negotiation.h"
 #include "applier/publisher.h"
 #include "applier/replica.h"
 #include "applier/table_copy.h"
@@ -43,13 +46,17 @@ struct SessionEnd {
                             // while: pauses begin anew
 };
 
+// What was said to the log once, and need not be said at every connect.
+using SaidOnce = std::set<std::string>;
+
 class Session {
  public:
   // `stop` is asked often and also tells a watchdog that work goes on. `report`
-  // is told what is being done, in a short text.
+  // is told what is being done, in a short text. `said` outlives sessions.
   Session(const Config& config, Replica& replica, Publisher& publisher,
           EndedTransactions& ended, std::function<bool()> stop,
-          std::function<void(std::string_view)> report);
+          std::function<void(std::string_view)> report,
+          SaidOnce* said = nullptr);
 
   SessionEnd Run();
 
@@ -61,8 +68,13 @@ class Session {
 
   // ---- the slot
   absl::Status KnowPublisher();
-  // Why the slot cannot be followed from our position; "" if it can.
-  absl::StatusOr<std::string> FindGap(const SlotState& slot);
+  absl::Status CheckSlot(const SlotState& slot) const;
+  // What the replica knows of the publisher that it followed.
+  Followed WhatWeFollowed() const;
+  absl::Status GoOn(const SlotState& slot);
+  // What slot and stream are asked for, into `agreed_`; says what is not to be
+  // had.
+  absl::Status Agree();
   absl::Status StartAnew(const SlotState& slot,
                          const Publications& publications);
   absl::Status ReplaceSlot(const SlotState& slot,
@@ -91,8 +103,6 @@ class Session {
   absl::Status StreamLoop(ReplicationStream& stream, Applier& applier);
   absl::Status BetweenTransactions(Applier& applier, absl::Time now);
   StreamOptions ChooseStreamOptions() const;
-  // "" if the stream can be asked for binary values.
-  absl::StatusOr<std::string> WhyNotBinary();
 
   const Config& config_;
   Replica& replica_;
@@ -101,8 +111,12 @@ class Session {
   std::function<bool()> stop_;
   std::function<void(std::string_view)> report_;
   TableCopy copy_;
+  SaidOnce own_said_;
+  SaidOnce& said_;
 
   PublisherIdentity identity_;
+  PublisherFacts facts_;
+  Negotiated agreed_;
   bool synchronous_ = false;  // commits at the publisher may wait for a standby
   bool on_publisher_ = true;  // whose FailedPrecondition it would be
   std::optional<Lsn> streamed_from_;

@@ -288,7 +288,8 @@ std::vector<Setting> PublisherSettings() {
        "service file\n"
        "and password file apply; \"\" takes everything from them. Without an "
        "sslmode\n"
-       "it is verify-full, except for a socket and the loopback.",
+       "it is verify-full, except for a socket and the loopback. With several\n"
+       "hosts say which is meant: target_session_attrs=read-write.",
        SetConninfo},
       {"publisher.password_file", "", K::kText, "FILE",
        "\"/etc/sublite/password\"", false,
@@ -303,7 +304,9 @@ std::vector<Setting> PublisherSettings() {
        "file.",
        SetSlot},
       {"publisher.two_phase", "two_phase", K::kBoolean, "", "true", false,
-       "Decode prepared transactions at PREPARE (server 15 and later).",
+       "Decode prepared transactions at PREPARE (server 15 and later; "
+       "before,\n"
+       "they arrive when they are committed). A slot that has it keeps it.",
        SetTwoPhase},
       {"publisher.streaming", "streaming", K::kChoice, "auto|off|on|parallel",
        "\"auto\"", false,
@@ -312,19 +315,30 @@ std::vector<Setting> PublisherSettings() {
        "has: parallel (16 and later), on (14, 15), else off.",
        SetStreaming},
       {"publisher.binary", "binary", K::kBoolean, "", "false", false,
-       "Ask for rows in binary form.", SetBinary},
+       "Ask for rows in binary form (server 14 and later, database in UTF8, "
+       "all\n"
+       "types known; else rows arrive as text). The stored values are the "
+       "same.",
+       SetBinary},
       {"publisher.origin", "origin", K::kChoice, "any|none", "\"any\"", false,
-       "none: only changes that have no origin (server 16 and later).",
+       "none: only changes that have no origin. An older server than 16 "
+       "cannot\n"
+       "tell, and is then not followed.",
        SetOrigin},
       {"publisher.messages", "messages", K::kBoolean, "", "false", false,
-       "Keep logical decoding messages in the table sublite_messages.",
+       "Keep logical decoding messages in the table sublite_messages (server "
+       "14\n"
+       "and later).",
        SetMessages},
       {"publisher.status_interval", "status_interval", K::kDuration, "TIME",
        "\"10s\"", false,
        "At most this long between two status updates to the publisher.",
        SetStatusInterval},
       {"publisher.failover", "failover", K::kBoolean, "", "false", false,
-       "Ask for a failover slot (server 17 and later).", SetFailover},
+       "Let standbys keep a copy of the slot, so that a failover leaves no "
+       "gap\n"
+       "(server 17 and later).",
+       SetFailover},
   };
 }
 

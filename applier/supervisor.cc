@@ -82,9 +82,8 @@ absl::Status Supervisor::Follow(bool* reopen) {
   while (!Stopped()) {
     Session session(
         config_, *replica, publisher_, ended_, [this] { return Stopped(); },
-        [this](std::string_view text) {
-          announcer_.status(std::string(text));
-        });
+        [this](std::string_view text) { announcer_.status(std::string(text)); },
+        &said_);
     const SessionEnd end = session.Run();
     if (end.next == SessionEnd::Next::kStop) break;
     if (end.next == SessionEnd::Next::kReopen) {

@@ -65,6 +65,7 @@ class Supervisor {
   const StopSignal& stop_;
   Announcer announcer_;
   EndedTransactions ended_;
+  SaidOnce said_;
   Backoff backoff_;
   std::atomic<std::int64_t> alive_micros_{0};
   std::string noted_error_;

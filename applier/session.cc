@@ -44,12 +44,14 @@ Streaming ChooseStreaming(StreamingSetting setting, int server_version) {
 }  // namespace
 
 Session::Session(const Config& config, Replica& replica, Publisher& publisher,
-                 EndedTransactions& ended, std::function<bool()> stop,
+                 EndedTransactions& ended, StreamingPause& streaming_pause,
+                 std::function<bool()> stop,
                  std::function<void(std::string_view)> report)
     : config_(config),
       replica_(replica),
       publisher_(publisher),
       ended_(ended),
+      streaming_pause_(streaming_pause),
       stop_(std::move(stop)),
       report_(std::move(report)),
       copy_(replica, publisher, config, ended, stop_,
@@ -245,6 +247,7 @@ absl::StatusOr<CreatedSlot> Session::MakeSlot(const SlotState& old) {
       {{"slot", options.name}, {"lsn", created.consistent_point.ToString()}});
   copy_.SetSlotSnapshot(created.snapshot);
   ended_.Clear();
+  streaming_pause_.Clear();
   return created;
 }
 
@@ -378,6 +381,12 @@ absl::Status Session::Stream() {
       LogWarn("rows are asked for as text, not in binary form",
               {{"why", why_not}});
   }
+  if (streaming_pause_.active() && options.streaming != Streaming::kOff) {
+    options.streaming = Streaming::kOff;
+    RETURN_IF_ERROR(replica_.SetActivity(
+        absl::StrCat("transactions in progress are not streamed for now: ",
+                     streaming_pause_.why())));
+  }
   ASSIGN_OR_RETURN(const std::unique_ptr<ReplicationStream> stream,
                    publisher_.StartReplication(options));
   on_publisher_ = false;
@@ -397,7 +406,8 @@ absl::Status Session::Stream() {
   applier_options.keep_messages = config_.publisher.messages;
   applier_options.binary = options.binary;
   applier_options.status_interval = config_.publisher.status_interval;
-  applier_options.spool_directory = DirectoryOf(replica_.path());
+  applier_options.spill.directory = DirectoryOf(replica_.path());
+  applier_options.spill.bytes_max = config_.replica.spill_limit;
   applier_options.doubt_prepared =
       identity_.timeline != replica_.state().slot_timeline;
   applier_options.still_fits = [this](const ReplicaTable& table,
@@ -422,6 +432,9 @@ absl::Status Session::Stream() {
     restart_ = true;
   } else if (applier.needs_text()) {
     restart_ = true;
+  } else if (applier.spill_full().has_value() &&
+             options.streaming != Streaming::kOff) {
+    RETURN_IF_ERROR(PauseStreaming(*applier.spill_full()));
   } else if (applier.refused().has_value()) {
     refused_ = applier.refused();
     replica_.Rollback();
@@ -472,6 +485,7 @@ absl::Status Session::BetweenTransactions(Applier& applier, absl::Time now) {
   RETURN_IF_ERROR(replica_.CheckFiles());
   RETURN_IF_ERROR(TakeRequests());
   applier.SetSkip(skip_);
+  RETURN_IF_ERROR(TryStreamingAgain(now));
   return CopyWaiting();
 }
 

@@ -21,6 +21,7 @@
 #include "applier/config.h"
 #include "applier/publisher.h"
 #include "applier/replica.h"
+#include "applier/streaming_pause.h"
 #include "applier/table_copy.h"
 
 namespace sublite {
@@ -48,7 +49,8 @@ class Session {
   // `stop` is asked often and also tells a watchdog that work goes on. `report`
   // is told what is being done, in a short text.
   Session(const Config& config, Replica& replica, Publisher& publisher,
-          EndedTransactions& ended, std::function<bool()> stop,
+          EndedTransactions& ended, StreamingPause& streaming_pause,
+          std::function<bool()> stop,
           std::function<void(std::string_view)> report);
 
   SessionEnd Run();
@@ -90,6 +92,10 @@ class Session {
   absl::Status Stream();
   absl::Status StreamLoop(ReplicationStream& stream, Applier& applier);
   absl::Status BetweenTransactions(Applier& applier, absl::Time now);
+  // Goes on without streaming of transactions in progress.
+  absl::Status PauseStreaming(const Applier::SpillFull& full);
+  // Aborted, with `restart_`, when the pause is over.
+  absl::Status TryStreamingAgain(absl::Time now);
   StreamOptions ChooseStreamOptions() const;
   // "" if the stream can be asked for binary values.
   absl::StatusOr<std::string> WhyNotBinary();
@@ -98,6 +104,7 @@ class Session {
   Replica& replica_;
   Publisher& publisher_;
   EndedTransactions& ended_;
+  StreamingPause& streaming_pause_;
   std::function<bool()> stop_;
   std::function<void(std::string_view)> report_;
   TableCopy copy_;

@@ -24,6 +24,7 @@
 #include "applier/replica.h"
 #include "applier/session.h"
 #include "applier/stop_signal.h"
+#include "applier/streaming_pause.h"
 
 namespace sublite {
 
@@ -65,6 +66,7 @@ class Supervisor {
   const StopSignal& stop_;
   Announcer announcer_;
   EndedTransactions ended_;
+  StreamingPause streaming_pause_;
   Backoff backoff_;
   std::atomic<std::int64_t> alive_micros_{0};
   std::string noted_error_;

@@ -65,6 +65,8 @@ int RunCommand(const Config& config) {
   // A publisher that goes away is an error of write(), not the end of the
   // process.
   signal(SIGPIPE, SIG_IGN);
+  // So is a file that has reached a limit of the process (RLIMIT_FSIZE).
+  signal(SIGXFSZ, SIG_IGN);
 
   StopSignal stop;
   LibpqPublisherOptions options;

@@ -53,7 +53,7 @@ class ApplierTest : public PipelineFixture {
     ApplierOptions options;
     options.protocol_version = 3;
     options.status_interval = kInterval;
-    options.spool_directory = ::testing::TempDir();
+    options.spill.directory = ::testing::TempDir();
     applier_ = std::make_unique<Applier>(*replica_, *copy_, *ended_, options);
     DecoderOptions decoder;
     decoder.restart = publisher_.slot.restart;

@@ -26,6 +26,8 @@ void PipelineFixture::SetUp() {
   config_.publisher.slot = "s";
   config_.publisher.publications = {"p"};
   ended_ = std::make_unique<EndedTransactions>();
+  streaming_pause_ = std::make_unique<StreamingPause>(absl::ZeroDuration(),
+                                                      absl::ZeroDuration());
 }
 
 void PipelineFixture::TearDown() {
@@ -72,6 +74,8 @@ void PipelineFixture::Kill(bool power) {
   if (power) vfs_.PowerOff();
   replica_.reset();
   ended_ = std::make_unique<EndedTransactions>();
+  streaming_pause_ = std::make_unique<StreamingPause>(absl::ZeroDuration(),
+                                                      absl::ZeroDuration());
   if (power) vfs_.PowerLoss(nullptr);
 }
 
@@ -79,8 +83,8 @@ SessionEnd PipelineFixture::RunSession() {
   OpenReplica();
   if (replica_ == nullptr) return {};
   Session session(
-      config_, *replica_, publisher_, *ended_, [this] { return stop_; },
-      [](std::string_view) {});
+      config_, *replica_, publisher_, *ended_, *streaming_pause_,
+      [this] { return stop_; }, [](std::string_view) {});
   return session.Run();
 }
 

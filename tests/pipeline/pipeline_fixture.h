@@ -17,6 +17,7 @@
 #include "applier/config.h"
 #include "applier/replica.h"
 #include "applier/session.h"
+#include "applier/streaming_pause.h"
 #include "tests/support/fake_publisher.h"
 #include "tests/support/fault_vfs.h"
 #include "tests/support/pg_model.h"
@@ -64,6 +65,8 @@ class PipelineFixture : public ::testing::Test {
   Config config_;
   std::string path_;
   std::unique_ptr<EndedTransactions> ended_;
+  // One that ends as soon as it may.
+  std::unique_ptr<StreamingPause> streaming_pause_;
   std::unique_ptr<Replica> replica_;
   bool stop_ = false;
 };

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "applier/spill_file.h"
 #include "schema/bookkeeping.h"
 #include "tests/support/status_matchers.h"
 
@@ -16,6 +17,12 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+
+SpillOptions Options() {
+  SpillOptions options;
+  options.directory = ::testing::TempDir();
+  return options;
+}
 
 class PreparedStoreTest : public ::testing::Test {
  protected:
@@ -41,7 +48,8 @@ class PreparedStoreTest : public ::testing::Test {
 
   void Seal(Xid xid, std::string_view gid, std::uint64_t lsn,
             const std::vector<std::string>& messages, std::int64_t source = 0) {
-    Spool spool(::testing::TempDir());
+    SpillFile file(Options());
+    Spool spool(file, Spool::Limit::kNone);
     std::uint64_t serial = 0;
     for (const std::string& message : messages) {
       ASSERT_OK(spool.Append({xid, ++serial, false, false, message}));
@@ -95,7 +103,8 @@ TEST_F(PreparedStoreTest, HoldsWhatTheSpoolHeld) {
 }
 
 TEST_F(PreparedStoreTest, AVoidSubtransactionIsNotKept) {
-  Spool spool(::testing::TempDir());
+  SpillFile file(Options());
+  Spool spool(file, Spool::Limit::kNone);
   ASSERT_OK(spool.Append({700, 1, true, false, "I1"}));
   ASSERT_OK(spool.Append({701, 2, true, false, "I2"}));
   ASSERT_OK(spool.Append({701, 3, true, false, "R3"}));

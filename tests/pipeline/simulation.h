@@ -18,6 +18,7 @@
 #include "applier/config.h"
 #include "applier/replica.h"
 #include "applier/session.h"
+#include "applier/streaming_pause.h"
 #include "tests/support/fake_publisher.h"
 #include "tests/support/fault_vfs.h"
 #include "tests/support/model_publisher.h"
@@ -79,6 +80,8 @@ class Simulation {
   Config config_;
 
   std::unique_ptr<EndedTransactions> ended_;
+  // One that ends as soon as it may.
+  std::unique_ptr<StreamingPause> streaming_pause_;
   std::unique_ptr<Replica> replica_;
   EndKind end_kind_ = EndKind::kStop;
   int end_in_ = 0;  // Receives, rows or writes

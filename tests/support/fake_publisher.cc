@@ -364,6 +364,10 @@ absl::StatusOr<std::vector<std::vector<std::string>>> FakePublisher::Query(
   if (sql == "show server_encoding") {
     return std::vector<std::vector<std::string>>{{server_encoding}};
   }
+  if (sql.find("pg_current_snapshot") != std::string_view::npos) {
+    return std::vector<std::vector<std::string>>{
+        {model_.CurrentSnapshot().ToString(), model_.end().ToString()}};
+  }
   if (sql.find("pg_current_wal_insert_lsn") != std::string_view::npos) {
     return std::vector<std::vector<std::string>>{{model_.end().ToString()}};
   }

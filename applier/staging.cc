@@ -15,7 +15,15 @@ constexpr std::size_t kHeader = 4 + 4 + 8 + 1;
 constexpr unsigned char kInStreamBlock = 1;
 constexpr unsigned char kInjected = 2;
 
-void AppendHeader(const StagedRecord& record, std::string* out) {
+std::uint32_t MessageSize(std::string_view header) {
+  std::uint32_t size = 0;
+  std::memcpy(&size, header.data(), sizeof size);
+  return size;
+}
+
+}  // namespace
+
+void AppendRecordHeader(const StagedRecord& record, std::string* out) {
   const auto size = static_cast<std::uint32_t>(record.message.size());
   const unsigned char flags = (record.in_stream_block ? kInStreamBlock : 0) |
                               (record.injected ? kInjected : 0);
@@ -27,17 +35,13 @@ void AppendHeader(const StagedRecord& record, std::string* out) {
   out->push_back(static_cast<char>(flags));
 }
 
-std::uint32_t MessageSize(std::string_view header) {
-  std::uint32_t size = 0;
-  std::memcpy(&size, header.data(), sizeof size);
-  return size;
+void AppendRecord(const StagedRecord& record, std::string* out) {
+  AppendRecordHeader(record, out);
+  out->append(record.message);
 }
 
-}  // namespace
-
-void AppendRecord(const StagedRecord& record, std::string* out) {
-  AppendHeader(record, out);
-  out->append(record.message);
+std::size_t RecordSize(std::string_view bytes) {
+  return kHeader + (bytes.size() < kHeader ? 0 : MessageSize(bytes));
 }
 
 absl::StatusOr<StagedRecord> TakeRecord(std::string_view* bytes) {
@@ -75,7 +79,7 @@ absl::Status Spool::Append(const StagedRecord& record) {
     return full ? Flush() : absl::OkStatus();
   }
   // A large value is not copied on its way to the file.
-  AppendHeader(record, &buffer_);
+  AppendRecordHeader(record, &buffer_);
   file_.AddBuffered(kHeader);
   RETURN_IF_ERROR(Flush());
   return Write(record.message);
@@ -90,7 +94,8 @@ absl::Status Spool::Flush() {
   RETURN_IF_ERROR(Write(buffer_));
   file_.AddBuffered(-static_cast<std::int64_t>(buffer_.size()));
   // Thousands of transactions may be open that say nothing more for hours.
-  buffer_ = std::string();
+  // (Assigning an empty string would keep the memory.)
+  std::string().swap(buffer_);
   return absl::OkStatus();
 }
 
@@ -135,8 +140,7 @@ absl::Status Spool::ReadMore(std::int64_t offset, std::size_t wanted,
 absl::Status Spool::Visit(
     std::string_view* bytes,
     const std::function<absl::Status(const StagedRecord&)>& visit) {
-  while (bytes->size() >= kHeader &&
-         bytes->size() - kHeader >= MessageSize(*bytes)) {
+  while (bytes->size() >= RecordSize(*bytes)) {
     ASSIGN_OR_RETURN(const StagedRecord record, TakeRecord(bytes));
     if (!record.describes() && aborted_.Contains(record.subxid)) continue;
     RETURN_IF_ERROR(visit(record));
@@ -149,11 +153,8 @@ absl::Status Spool::ForEach(
   std::string chunk;
   for (std::int64_t offset = 0; offset < flushed_;) {
     const std::size_t kept = chunk.size();
-    std::size_t wanted = kReadChunk;
-    if (kept >= kHeader && MessageSize(chunk) + kHeader > kept) {
-      wanted = std::max(wanted, MessageSize(chunk) + kHeader -
-                                    kept);  // a row larger than a chunk
-    }
+    // A row may be larger than a chunk.
+    const std::size_t wanted = std::max(kReadChunk, RecordSize(chunk) - kept);
     RETURN_IF_ERROR(ReadMore(offset, wanted, &chunk));
     offset += static_cast<std::int64_t>(chunk.size() - kept);
     std::string_view rest = chunk;

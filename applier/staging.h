@@ -53,6 +53,11 @@ struct StagedRecord {
 };
 
 void AppendRecord(const StagedRecord& record, std::string* out);
+// All of it but the message.
+void AppendRecordHeader(const StagedRecord& record, std::string* out);
+// The size of the record that `bytes` begin with, whole or not; of its header
+// where they say no more.
+std::size_t RecordSize(std::string_view bytes);
 // Takes the first record off `*bytes`. DataLoss if it is cut off.
 absl::StatusOr<StagedRecord> TakeRecord(std::string_view* bytes);
 

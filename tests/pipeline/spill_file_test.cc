@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -122,6 +123,26 @@ TEST(SpillFileTest, ThousandsOfSpoolsShareOneDescriptor) {
     }));
     EXPECT_EQ(turn, 4);
   }
+}
+
+// One after the other, so that each fills its own memory before the next does.
+TEST(SpillFileTest, ASpoolKeepsNoMemoryThatItHasWritten) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer has an allocator of its own";
+#endif
+  const auto allocated = [] {
+    const struct mallinfo2 info = mallinfo2();
+    return static_cast<std::int64_t>(info.uordblks + info.hblkhd);
+  };
+  SpillFile file(OptionsFor(0));
+  std::vector<std::unique_ptr<Spool>> spools;
+  const std::int64_t before = allocated();
+  for (int i = 0; i < 1000; ++i) {
+    spools.push_back(std::make_unique<Spool>(file, Spool::Limit::kCounts));
+    for (int j = 0; j < 40; ++j) ASSERT_OK(Put(*spools.back(), 1000 - 17));
+  }
+  // 40 kB each, of which 8 kB are not in the file yet, or memory_max in all.
+  EXPECT_LE(allocated() - before, 2 * (4 << 20) + 1000 * 2 * 4096);
 }
 
 TEST(SpillFileTest, MemoryOfAllSpoolsTogetherIsBounded) {

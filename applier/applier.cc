@@ -11,9 +11,12 @@
 namespace sublite {
 namespace {
 
-// A backlog is committed this often: long enough to share the cost of a commit,
-// short enough for readers to see it move.
-constexpr absl::Duration kGroupTime = absl::Milliseconds(200);
+// How long transactions share a commit while more of them wait. Readers of a
+// busy stream are not kept waiting; while an old backlog is worked off nobody
+// notices, and fewer commits write less.
+constexpr absl::Duration kGroupTime = absl::Milliseconds(20);
+constexpr absl::Duration kBacklogGroupTime = absl::Milliseconds(200);
+constexpr absl::Duration kBacklogAge = absl::Seconds(2);
 // That the publisher was heard is written this often when there is nothing else
 // to write.
 constexpr absl::Duration kContactEvery = absl::Seconds(60);
@@ -156,6 +159,7 @@ absl::Status Applier::EndApplying(Lsn end_lsn, PgTime commit_time) {
   ended_.Add(ended.xid);
   RETURN_IF_ERROR(CopyStale());
   applying_.reset();
+  last_commit_ = commit_time;
   if (end_lsn > reached_) reached_ = end_lsn;
   // An empty transaction moves the position with the next write, not with one
   // of its own.
@@ -186,7 +190,9 @@ absl::Status Applier::Tick(absl::Time now, bool more) {
   now_ = now;
   if (!applying_ && replica_.in_transaction()) {
     if (group_began_ == absl::InfinitePast()) group_began_ = now;
-    if (!more || now - group_began_ >= kGroupTime) {
+    const bool backlog = now - ToTime(last_commit_) >= kBacklogAge;
+    const absl::Duration group_time = backlog ? kBacklogGroupTime : kGroupTime;
+    if (!more || now - group_began_ >= group_time) {
       RETURN_IF_ERROR(CommitGroup(now));
       group_began_ = absl::InfinitePast();
     }

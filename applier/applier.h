@@ -211,6 +211,7 @@ class Applier {
   Lsn durable_;
   absl::Time now_;
   absl::Time group_began_ = absl::InfinitePast();
+  PgTime last_commit_;  // of the transaction that was applied last
   absl::Time last_written_ = absl::InfinitePast();
   absl::Time last_synced_ = absl::InfinitePast();
   bool confirm_ = false;

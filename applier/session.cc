@@ -454,7 +454,7 @@ absl::Status Session::StreamLoop(ReplicationStream& stream, Applier& applier) {
       const absl::Time now = absl::Now();
       RETURN_IF_ERROR(applier.Consume(frames[i].bytes(), now));
       frames[i] = Frame();
-      const bool more = i + 1 < frames.size() || stream.HasFrames();
+      const bool more = i + 1 < frames.size() || stream.HasMore();
       RETURN_IF_ERROR(applier.Tick(now, more));
       if (applier.TakeConfirm()) stream.Confirm(applier.positions(), true);
       if (stop_()) break;
@@ -466,7 +466,7 @@ absl::Status Session::StreamLoop(ReplicationStream& stream, Applier& applier) {
       stream.Confirm(applier.positions(), true);
       return stop_() ? absl::CancelledError("told to stop") : received;
     }
-    RETURN_IF_ERROR(applier.Tick(now, stream.HasFrames()));
+    RETURN_IF_ERROR(applier.Tick(now, stream.HasMore()));
     stream.Confirm(applier.positions(), applier.TakeConfirm());
     RETURN_IF_ERROR(BetweenTransactions(applier, now));
   }

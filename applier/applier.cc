@@ -30,6 +30,7 @@ Applier::Applier(Replica& replica, TableCopy& copy, EndedTransactions& ended,
       ended_(ended),
       options_(std::move(options)),
       prepared_(replica.database()),
+      spill_(options_.spill),
       reached_(replica.state().applied.value_or(Lsn())),
       committed_(reached_) {}
 
@@ -91,10 +92,14 @@ absl::Status Applier::Do(const Step& step, const Message& message,
       return EndApplying(commit.end_lsn, commit.commit_time);
     }
     case Action::kOpenSpool:
-      spools_[step.xid] = std::make_unique<Spool>(options_.spool_directory);
+      OpenSpool(step.xid, assembler_.in_stream_block() ? Spool::Limit::kCounts
+                                                       : Spool::Limit::kNone);
       return absl::OkStatus();
-    case Action::kStage:
-      return Stage(step, message, payload);
+    case Action::kStage: {
+      const absl::Status staged = Stage(step, message, payload);
+      if (!staged.ok()) NoteSpillFull(staged);
+      return staged;
+    }
     case Action::kVoid: {
       ASSIGN_OR_RETURN(Spool * spool, FindSpool(step.xid));
       spool->AbortSubtransaction(step.subxid);

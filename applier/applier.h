@@ -106,6 +106,8 @@ class Applier {
   // True once after positions moved such that the publisher should hear it now.
   bool TakeConfirm();
 
+  // At a boundary: everything before it is applied, or was not for us.
+  Lsn reached() const { return reached_; }
   // No publisher transaction is half applied and no SQLite transaction is open:
   // tables may be copied.
   bool at_boundary() const { return !applying_ && !replica_.in_transaction(); }
@@ -156,6 +158,15 @@ class Applier {
   absl::Status ApplyRow(ReplicaTable& table,
                         const absl::StatusOr<Outcome>& outcome);
   absl::Status KeepMessage(const LogicalMessage& message);
+
+  // ---- tables whose copy is under way
+  absl::Status ApplyToCopy(ReplicaTable& table, const Message& message);
+  absl::StatusOr<Outcome> ChangeCopy(PartialCopy& copy, const Message& message);
+  absl::Status TruncateCopy(ReplicaTable& table);
+  absl::Status BeginCopyAnew(ReplicaTable& table, std::string_view why);
+  // Whether the copy is of what the relation describes; if not, it is gone.
+  absl::StatusOr<bool> FitsCopy(RelationDefinition& relation,
+                                ReplicaTable& table);
 
   // The table to which a change of relation `oid` is to be applied; nullptr
   // where it is not.

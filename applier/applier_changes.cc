@@ -63,23 +63,24 @@ absl::Status Applier::Apply(const Message& message, RelationMap& relations) {
   if (applying_->skip) return absl::OkStatus();
   if (const auto* insert = std::get_if<InsertMessage>(&message)) {
     ASSIGN_OR_RETURN(ReplicaTable * table, Target(insert->relation, relations));
-    return table == nullptr
-               ? absl::OkStatus()
-               : ApplyRow(*table, table->writer->Insert(insert->new_tuple));
+    if (table == nullptr) return absl::OkStatus();
+    if (table->partial != nullptr) return ApplyToCopy(*table, message);
+    return ApplyRow(*table, table->writer->Insert(insert->new_tuple));
   }
   if (const auto* update = std::get_if<UpdateMessage>(&message)) {
     ASSIGN_OR_RETURN(ReplicaTable * table, Target(update->relation, relations));
     if (table == nullptr) return absl::OkStatus();
+    if (table->partial != nullptr) return ApplyToCopy(*table, message);
     return ApplyRow(*table,
                     table->writer->Update(update->old_kind, update->old_tuple,
                                           update->new_tuple));
   }
   if (const auto* del = std::get_if<DeleteMessage>(&message)) {
     ASSIGN_OR_RETURN(ReplicaTable * table, Target(del->relation, relations));
-    return table == nullptr
-               ? absl::OkStatus()
-               : ApplyRow(*table,
-                          table->writer->Delete(del->old_kind, del->old_tuple));
+    if (table == nullptr) return absl::OkStatus();
+    if (table->partial != nullptr) return ApplyToCopy(*table, message);
+    return ApplyRow(*table,
+                    table->writer->Delete(del->old_kind, del->old_tuple));
   }
   if (const auto* truncate = std::get_if<TruncateMessage>(&message))
     return ApplyTruncate(*truncate, relations);
@@ -95,7 +96,8 @@ absl::Status Applier::ApplyTruncate(const TruncateMessage& message,
   for (Oid oid : message.relations) {
     ASSIGN_OR_RETURN(ReplicaTable * table, Target(oid, relations));
     if (table == nullptr) continue;
-    RETURN_IF_ERROR(table->writer->Truncate());
+    RETURN_IF_ERROR(table->partial != nullptr ? TruncateCopy(*table)
+                                              : table->writer->Truncate());
   }
   return absl::OkStatus();
 }
@@ -169,6 +171,12 @@ absl::StatusOr<ReplicaTable*> Applier::Target(Oid oid, RelationMap& relations) {
     table->copied_for = relation->message;
     return nullptr;
   }
+  if (table->partial != nullptr) {
+    ASSIGN_OR_RETURN(const bool fits, FitsCopy(*relation, *table));
+    if (!fits) return nullptr;
+    RETURN_IF_ERROR(replica_.Begin());
+    return table;
+  }
   if (!table->follows() || HoldsAlready(*table)) return nullptr;
   if (!relation->fits) {
     ASSIGN_OR_RETURN(relation->fits, Fits(*relation, *table));
@@ -200,6 +208,23 @@ absl::Status Applier::ExpectTable(const RelationDefinition& relation,
                    replica_.AddTable(published, copy_.NameOf(published)));
   table->newly_published = true;
   return absl::OkStatus();
+}
+
+absl::StatusOr<bool> Applier::FitsCopy(RelationDefinition& relation,
+                                       ReplicaTable& table) {
+  if (relation.fits) return true;
+  const TableShape& shape = table.partial->shape;
+  if (Compare(relation, shape) != Fit::kSame) {
+    RETURN_IF_ERROR(BeginCopyAnew(table, "its shape changed at the publisher"));
+    return false;
+  }
+  if (options_.binary && FindUndecodable(shape) != nullptr) {
+    needs_text_ = true;
+    return absl::AbortedError(absl::StrCat(
+        "table ", shape.FullName(), " has values without a binary decoder"));
+  }
+  relation.fits = true;
+  return true;
 }
 
 absl::StatusOr<bool> Applier::Fits(RelationDefinition& relation,

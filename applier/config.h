@@ -64,7 +64,9 @@ struct Config {
     NumericMode numeric = NumericMode::kAuto;
     std::string schema_separator = ".";
     bool mirror_indexes = true;
-    std::uint64_t copy_rate = 0;  // bytes a second; 0: no limit
+    std::int64_t copy_chunk_rows = 0;  // of each part of a copy; 0: as fits
+                                       // (not a setting: tests)
+    std::uint64_t copy_rate = 0;       // bytes a second; 0: no limit
     // Bytes that the staged changes of open transactions may take; 0: no limit
     // of its own (spill_file.h).
     std::int64_t spill_limit = 0;

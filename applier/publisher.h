@@ -156,6 +156,14 @@ class ReplicationStream {
   virtual absl::Time LastHeard() const = 0;
 };
 
+// A part of a table, by its primary key.
+struct CopyRange {
+  std::vector<std::string> after;  // the key, as text, behind which the rows
+                                   // begin; empty: from the first
+  std::int64_t limit = 0;          // rows at most, in the order of the key; 0:
+                                   // all, in any order
+};
+
 // The rows of one table in one snapshot: one REPEATABLE READ, READ ONLY
 // transaction with row_security = off. Destroying it ends the transaction.
 class TableReader {
@@ -210,10 +218,11 @@ class Publisher {
       std::uint32_t relation) = 0;
 
   // NotFound if it does not exist or is not published. The table's description
-  // is read inside the same snapshot.
+  // is read inside the same snapshot. A range with a limit is for tables with a
+  // primary key; of one that turns out to have none all rows are read.
   virtual absl::StatusOr<std::unique_ptr<TableReader>> ReadTable(
       const std::string& pg_schema, const std::string& pg_table,
-      const std::vector<std::string>& publications) = 0;
+      const std::vector<std::string>& publications, const CopyRange& range) = 0;
 
   // Runs one statement on the ordinary connection; rows of values in text form,
   // NULL as "". For questions that only `check` asks (privileges, free slots),

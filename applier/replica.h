@@ -47,6 +47,17 @@ struct ReplicaState {
   std::int64_t source = 0;
 };
 
+// A row of sublite_copies.
+struct StoredCopy {
+  std::int64_t table_id = 0;
+  std::string made_as;
+  std::string upto;
+  bool complete = false;
+  std::string chunks;
+  std::int64_t rows = 0;
+  bool hidden_exists = false;
+};
+
 struct Request {
   std::int64_t id = 0;
   std::string kind;  // resync, skip
@@ -131,6 +142,14 @@ class Replica {
                          const PublishedTable& published,
                          const Snapshot& snapshot, Lsn copy_pos,
                          std::int64_t rows);
+  // ---- copies beside the stream
+  absl::StatusOr<std::vector<StoredCopy>> StoredCopies();
+  absl::Status StoreCopy(const StoredCopy& copy);
+  // Removes the hidden table and all that is known of the copy.
+  absl::Status DropCopy(std::int64_t table_id);
+  absl::Status DropCopies();
+  void SetPartial(ReplicaTable& table, std::unique_ptr<PartialCopy> partial);
+
   // Only the replica identity changed.
   absl::Status SetIdentity(ReplicaTable& table, const TableShape& shape);
   absl::Status CountConflict(ReplicaTable& table, Outcome outcome);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "applier/partial_copy.h"
 #include "applier/snapshot.h"
 #include "applier/table_writer.h"
 #include "applier/wire/lsn.h"
@@ -62,6 +63,10 @@ struct ReplicaTable {
   bool decided_skip = false;
 
   std::unique_ptr<TableWriter> writer;
+
+  // A copy beside the stream, while there is one; the state is kCopying then.
+  std::unique_ptr<PartialCopy> partial;
+  int copies_lost = 0;  // copies beside the stream that had to begin anew
 
   // Changes are applied to it: it is ready and not stale.
   bool follows() const { return state == TableState::kReady && !stale; }

@@ -167,6 +167,7 @@ absl::Status Replica::SetTableState(ReplicaTable& table, TableState state,
     RETURN_IF_ERROR(update.Run());
     table.state = state;
     table.error = std::string(error);
+    if (state != TableState::kCopying) RETURN_IF_ERROR(DropCopy(table.id));
     // Whoever writes to it from now on is not sent either.
     if (state == TableState::kUnpublished) table.writers.reset();
     ++generation_;
@@ -208,9 +209,13 @@ absl::Status Replica::SetCopied(ReplicaTable& table, const TableShape& shape,
   RETURN_IF_ERROR(update.BindText(2, shape.name));
   RETURN_IF_ERROR(update.BindInt(3, shape.oid));
   RETURN_IF_ERROR(update.BindText(4, identity));
-  RETURN_IF_ERROR(update.BindText(5, snapshot_text));
-  RETURN_IF_ERROR(
-      update.BindInt(6, static_cast<std::int64_t>(copy_pos.value())));
+  // Rows that the stream has reached already need neither.
+  RETURN_IF_ERROR(copy_pos.valid() ? update.BindText(5, snapshot_text)
+                                   : update.BindNull(5));
+  RETURN_IF_ERROR(copy_pos.valid()
+                      ? update.BindInt(
+                            6, static_cast<std::int64_t>(copy_pos.value()))
+                      : update.BindNull(6));
   RETURN_IF_ERROR(update.BindInt(7, rows));
   RETURN_IF_ERROR(update.BindText(8, now));
   RETURN_IF_ERROR(update.BindInt(9, shape.publishes_update_or_delete ? 1 : 0));
@@ -218,6 +223,9 @@ absl::Status Replica::SetCopied(ReplicaTable& table, const TableShape& shape,
   RETURN_IF_ERROR(update.BindText(11, published.attributes));
   RETURN_IF_ERROR(update.BindText(12, published.storage));
   RETURN_IF_ERROR(update.Run());
+  RETURN_IF_ERROR(database_->Execute(
+      absl::StrCat("delete from sublite_copies where table_id = ", table.id)));
+  table.partial.reset();
   table.writer.reset();
   table.shape = shape;
   table.state = TableState::kReady;

@@ -40,15 +40,21 @@ Session::Session(const Config& config, Replica& replica, Publisher& publisher,
       report_(std::move(report)),
       copy_(replica, publisher, config, memory.ended, stop_,
             [this](const ReplicaTable& table, std::int64_t rows,
-                   double expected) {
-              const std::string of =
-                  expected > 0
-                      ? absl::StrCat(" of about ",
-                                     static_cast<std::int64_t>(expected))
-                      : "";
-              Progress(absl::StrCat("copying ", table.shape.FullName(), ": ",
-                                    rows, of, " rows"));
-            }) {}
+                   double expected) { CopyProgress(table, rows, expected); }),
+      chunks_(
+          replica, copy_, config, stop_,
+          [this](const ReplicaTable& table, std::int64_t rows,
+                 double expected) { CopyProgress(table, rows, expected); }) {}
+
+void Session::CopyProgress(const ReplicaTable& table, std::int64_t rows,
+                           double expected) {
+  const std::string of =
+      expected > 0
+          ? absl::StrCat(" of about ", static_cast<std::int64_t>(expected))
+          : "";
+  Progress(absl::StrCat("copying ", table.shape.FullName(), ": ", rows, of,
+                        " rows"));
+}
 
 SessionEnd Session::Run() {
   const absl::Status status = Work();
@@ -143,7 +149,8 @@ absl::Status Session::KnowPublisher() {
                                 : ReplaceSlot(slot, publications, gap));
   }
   RETURN_IF_ERROR(copy_.DropHidden());
-  return Reconcile(publications, false);
+  RETURN_IF_ERROR(Reconcile(publications, false));
+  return chunks_.Resume(publications);
 }
 
 absl::Status Session::CheckSlot(const SlotState& slot) const {
@@ -312,6 +319,7 @@ absl::Status Session::ReplaceSlot(const SlotState& slot,
 
 absl::Status Session::CopyAllBeside(const Publications& publications,
                                     const CreatedSlot& created) {
+  RETURN_IF_ERROR(replica_.DropCopies());
   RETURN_IF_ERROR(copy_.DropHidden());
   RETURN_IF_ERROR(Reconcile(publications, true));
   ASSIGN_OR_RETURN(const std::vector<Request> requests, replica_.Requests());
@@ -363,6 +371,12 @@ absl::Status Session::Stream() {
     if (facts_.undecodable.empty())
       facts_.undecodable = Undecodable(table->shape);
   }
+  // Of tables that are not here yet only the catalog knows.
+  for (const PublishedTable& published : catalog_.tables) {
+    if (facts_.undecodable.empty())
+      facts_.undecodable =
+          Undecodable(copy_.ShapeOf(published, catalog_.types));
+  }
   RETURN_IF_ERROR(Agree());
   StreamOptions options = ChooseStreamOptions();
   if (memory_.streaming_pause.active() &&
@@ -377,7 +391,7 @@ absl::Status Session::Stream() {
   on_publisher_ = false;
   streamed_from_ = options.start;
   streamed_at_ = absl::Now();
-  RETURN_IF_ERROR(replica_.SetState("streaming"));
+  RETURN_IF_ERROR(replica_.SetState(chunks_wait_ ? "copying" : "streaming"));
   LogInfo("streaming", {{"lsn", options.start.ToString()},
                         {"slot", options.slot},
                         {"with", Describe(agreed_)}});
@@ -434,7 +448,8 @@ absl::Status Session::StreamLoop(ReplicationStream& stream, Applier& applier) {
   std::vector<Frame> frames;
   while (true) {
     frames.clear();
-    const absl::Status received = stream.Receive(kReceivePatience, &frames);
+    const absl::Status received = stream.Receive(
+        chunks_wait_ ? chunk_patience_ : kReceivePatience, &frames);
     for (std::size_t i = 0; i < frames.size(); ++i) {
       const absl::Time now = absl::Now();
       RETURN_IF_ERROR(applier.Consume(frames[i].bytes(), now));
@@ -454,6 +469,8 @@ absl::Status Session::StreamLoop(ReplicationStream& stream, Applier& applier) {
     RETURN_IF_ERROR(applier.Tick(now, stream.HasMore()));
     stream.Confirm(applier.positions(), applier.TakeConfirm());
     RETURN_IF_ERROR(BetweenTransactions(applier, now));
+    if (chunks_wait_ && applier.at_boundary())
+      RETURN_IF_ERROR(CopyChunks(applier.reached(), stream.HasMore()));
   }
 }
 

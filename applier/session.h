@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "applier/applier.h"
+#include "applier/chunk_copy.h"
 #include "applier/config.h"
 #include "applier/known_publisher.h"
 #include "applier/negotiation.h"
@@ -70,6 +71,8 @@ class Session {
   SessionEnd Judge(const absl::Status& status);
   // Tells of long work: always to `report`, and to the log now and then.
   void Progress(const std::string& text);
+  void CopyProgress(const ReplicaTable& table, std::int64_t rows,
+                    double expected);
 
   // ---- the slot
   absl::Status KnowPublisher();
@@ -100,6 +103,12 @@ class Session {
   absl::Status CopyWaiting();
   absl::StatusOr<bool> WritersGone(ReplicaTable& table);
   absl::Status CopyOne(ReplicaTable& table);
+  // A part of a table that is copied beside the stream; whole ones are shown
+  // once the stream has `reached` them.
+  absl::Status CopyChunks(Lsn reached, bool busy);
+  // False if nothing can be done for now.
+  absl::StatusOr<bool> CopyChunk(ReplicaTable& table, Lsn reached);
+  bool CopiesInChunks(const ReplicaTable& table) const;
   absl::Status SetAside(ReplicaTable& table, const absl::Status& why);
   absl::Status TakeRequests();
 
@@ -120,6 +129,7 @@ class Session {
   std::function<bool()> stop_;
   std::function<void(std::string_view)> report_;
   TableCopy copy_;
+  ChunkCopy chunks_;
 
   PublisherIdentity identity_;
   PublisherFacts facts_;
@@ -140,6 +150,9 @@ class Session {
   absl::Time progress_logged_at_ = absl::InfinitePast();
   std::string waits_for_;
   bool catalog_due_ = false;
+  bool chunks_wait_ = false;  // tables are being copied beside the stream
+  absl::Time next_chunk_at_ = absl::InfinitePast();
+  absl::Duration chunk_patience_;  // of the next Receive
   std::optional<Lsn> skip_;
 };
 

@@ -15,6 +15,9 @@
 namespace sublite {
 namespace {
 
+// How long the stream is listened to while no copy can go on.
+constexpr absl::Duration kChunkPatience = absl::Milliseconds(20);
+
 // The rows here are no longer the publisher's although every change was
 // followed: it left the publication and came back, its row filter changed, or
 // ALTER TABLE rewrote values in place. A partition may be truncated without a
@@ -65,7 +68,9 @@ absl::Status Session::Reconcile(const Publications& publications, bool fresh) {
         RETURN_IF_ERROR(
             replica_.SetTableState(*table, TableState::kPending, ""));
       }
-      if (again && !fresh) table->newly_published = true;
+      // A copy beside the stream looks for itself whether it is of this.
+      if (again && !fresh && table->partial == nullptr)
+        table->newly_published = true;
     }
     for (const auto& table : replica_.tables()) {
       if (table->state == TableState::kUnpublished) continue;
@@ -181,18 +186,90 @@ absl::StatusOr<bool> Session::WritersGone(ReplicaTable& table) {
 }
 
 absl::Status Session::CopyWaiting() {
+  bool in_chunks = false;
   for (const auto& table : replica_.tables()) {
     if (table->state != TableState::kPending &&
         table->state != TableState::kCopying)
       continue;
     if (stop_()) return absl::CancelledError("told to stop");
+    if (CopiesInChunks(*table)) {
+      in_chunks = true;
+      continue;
+    }
     ASSIGN_OR_RETURN(const bool free, WritersGone(*table));
     if (free) RETURN_IF_ERROR(CopyOne(*table));
   }
+  chunks_wait_ = in_chunks;
   if (done_requests_.empty()) return absl::OkStatus();
   for (std::int64_t id : std::exchange(done_requests_, {}))
     RETURN_IF_ERROR(replica_.RemoveRequest(id));
   return absl::OkStatus();
+}
+
+// Others can only be read whole, in one snapshot, while the stream waits.
+bool Session::CopiesInChunks(const ReplicaTable& table) const {
+  if (table.partial != nullptr) return true;
+  // Changes that cannot be followed halfway come too often.
+  constexpr int kCopiesLostMax = 3;
+  if (table.copies_lost >= kCopiesLostMax) return false;
+  for (const PublishedTable& published : catalog_.tables) {
+    if (published.pg_schema == table.shape.pg_schema &&
+        published.pg_table == table.shape.pg_table)
+      return CanCopyInChunks(copy_.ShapeOf(published, catalog_.types));
+  }
+  return false;
+}
+
+absl::Status Session::CopyChunks(Lsn reached, bool busy) {
+  const absl::Time began = absl::Now();
+  if (began < next_chunk_at_) return absl::OkStatus();
+  bool wait = false;
+  bool moved = false;
+  for (const auto& table : replica_.tables()) {
+    if (table->state != TableState::kPending &&
+        table->state != TableState::kCopying)
+      continue;
+    if (!CopiesInChunks(*table)) continue;
+    wait = true;
+    const absl::StatusOr<bool> copied = CopyChunk(*table, reached);
+    if (!copied.ok() && !ConcernsOneTable(copied.status()))
+      return copied.status();
+    if (!copied.ok()) RETURN_IF_ERROR(SetAside(*table, copied.status()));
+    moved = !copied.ok() || *copied;
+    if (moved) break;  // the stream has its turn
+  }
+  // A busy stream gets as much time as the copies.
+  const absl::Time done = absl::Now();
+  next_chunk_at_ = busy ? done + (done - began) : done;
+  chunk_patience_ = moved ? absl::ZeroDuration() : kChunkPatience;
+  if (wait) return absl::OkStatus();
+  chunks_wait_ = false;
+  return replica_.SetState("streaming");
+}
+
+absl::StatusOr<bool> Session::CopyChunk(ReplicaTable& table, Lsn reached) {
+  if (table.partial != nullptr && table.partial->complete) {
+    ASSIGN_OR_RETURN(const bool shown, chunks_.ShowIfPassed(table, reached));
+    if (!shown) return false;
+    LogInfo("copied", {{"table", table.shape.FullName()}});
+    report_(absl::StrCat("copied ", table.shape.FullName()));
+    return true;
+  }
+  ASSIGN_OR_RETURN(const bool free, WritersGone(table));
+  if (!free) return false;
+  if (table.state != TableState::kCopying) {
+    LogInfo("copying", {{"table", table.shape.FullName()}});
+    RETURN_IF_ERROR(replica_.SetTableState(table, TableState::kCopying, ""));
+  }
+  ASSIGN_OR_RETURN(const ChunkCopy::Step step, chunks_.Next(table));
+  if (step == ChunkCopy::Step::kUnsuited) {
+    RETURN_IF_ERROR(CopyOne(table));
+  } else if (step == ChunkCopy::Step::kBegunAnew) {
+    ++table.copies_lost;
+    // It may have left the publication meanwhile.
+    table.newly_published = true;
+  }
+  return step != ChunkCopy::Step::kNotYet;
 }
 
 absl::Status Session::CopyOne(ReplicaTable& table) {

@@ -126,6 +126,17 @@ bool TableCopy::SeesAllEnded(const Snapshot& snapshot,
   return true;
 }
 
+absl::StatusOr<std::unique_ptr<TableReader>> TableCopy::TryRead(
+    const ReplicaTable& table, const CopyRange& range) {
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<TableReader> reader,
+      publisher_.ReadTable(table.shape.pg_schema, table.shape.pg_table,
+                           config_.publisher.publications, range));
+  std::uint64_t missing = 0;
+  if (!SeesAllEnded(reader->snapshot(), &missing)) reader.reset();
+  return reader;
+}
+
 absl::StatusOr<std::unique_ptr<TableReader>> TableCopy::Read(
     const ReplicaTable& table) {
   absl::Duration pause = absl::Milliseconds(10);
@@ -134,7 +145,7 @@ absl::StatusOr<std::unique_ptr<TableReader>> TableCopy::Read(
     ASSIGN_OR_RETURN(
         std::unique_ptr<TableReader> reader,
         publisher_.ReadTable(table.shape.pg_schema, table.shape.pg_table,
-                             config_.publisher.publications));
+                             config_.publisher.publications, CopyRange()));
     std::uint64_t missing = 0;
     if (SeesAllEnded(reader->snapshot(), &missing)) return reader;
     reader.reset();
@@ -151,6 +162,24 @@ absl::StatusOr<std::unique_ptr<TableReader>> TableCopy::Read(
   }
 }
 
+absl::Status TableCopy::MakeHidden(const ReplicaTable& table,
+                                   const TableShape& shape,
+                                   const std::string& hidden) {
+  RETURN_IF_ERROR(CheckName(table, shape));
+  const absl::Status status = replica_.Transaction([&] {
+    RETURN_IF_ERROR(replica_.database().Execute(
+        absl::StrCat("drop table if exists ", QuoteIdentifier(hidden))));
+    absl::Status made =
+        replica_.database().Execute(CreateTableSql(shape, hidden));
+    // SQLite's own limits, such as the number of columns, concern this table
+    // only.
+    if (absl::IsInternal(made))
+      made = absl::FailedPreconditionError(made.message());
+    return made;
+  });
+  return Annotate(status, absl::StrCat("table ", shape.FullName()));
+}
+
 absl::StatusOr<CopiedTable> TableCopy::Fill(ReplicaTable& table) {
   ASSIGN_OR_RETURN(std::unique_ptr<TableReader> reader, Read(table));
   CopiedTable copied;
@@ -164,22 +193,9 @@ absl::StatusOr<CopiedTable> TableCopy::Fill(ReplicaTable& table) {
   copied.snapshot_lsn = reader->snapshot_lsn();
   if (copied.shape.columns.empty()) return copied;
 
-  RETURN_IF_ERROR(CheckName(table, copied.shape));
   copied.hidden = absl::StrCat("sublite_copy_", table.id);
   const bool inside = replica_.in_transaction();
-  absl::Status status = replica_.Transaction([&] {
-    RETURN_IF_ERROR(replica_.database().Execute(
-        absl::StrCat("drop table if exists ", QuoteIdentifier(copied.hidden))));
-    absl::Status made = replica_.database().Execute(
-        CreateTableSql(copied.shape, copied.hidden));
-    // SQLite's own limits, such as the number of columns, concern this table
-    // only.
-    if (absl::IsInternal(made))
-      made = absl::FailedPreconditionError(made.message());
-    return made;
-  });
-  if (!status.ok())
-    return Annotate(status, absl::StrCat("table ", copied.shape.FullName()));
+  RETURN_IF_ERROR(MakeHidden(table, copied.shape, copied.hidden));
   const absl::StatusOr<std::int64_t> rows =
       Load(table, *reader, copied.shape, copied.hidden);
   if (!rows.ok()) {
@@ -336,7 +352,9 @@ absl::Status TableCopy::DropHidden() {
     ASSIGN_OR_RETURN(
         Statement select,
         database.Prepare("select name from sqlite_schema where type = 'table' "
-                         "and name glob 'sublite_copy_[0-9]*'"));
+                         "and name glob 'sublite_copy_[0-9]*' and name not in "
+                         "(select 'sublite_copy_' || table_id from "
+                         "sublite_copies)"));
     while (true) {
       ASSIGN_OR_RETURN(const bool row, select.Step());
       if (!row) break;

@@ -85,11 +85,21 @@ class TableCopy {
             Progress progress);
 
   absl::StatusOr<CopiedTable> Fill(ReplicaTable& table);
+  // For a copy in parts: the rows of `range`, or nullptr if the publisher's
+  // snapshots do not yet see all that has ended in the stream.
+  absl::StatusOr<std::unique_ptr<TableReader>> TryRead(
+      const ReplicaTable& table, const CopyRange& range);
+  // FailedPrecondition where something else has the table's name.
+  absl::Status CheckName(const ReplicaTable& table, const TableShape& shape);
+  // An empty hidden table; CheckName is asked first.
+  absl::Status MakeHidden(const ReplicaTable& table, const TableShape& shape,
+                          const std::string& hidden);
   // Inside a transaction.
   absl::Status SwapIn(ReplicaTable& table, const CopiedTable& copied);
   // Inside a transaction: makes the indexes of `table` what its shape asks for.
   absl::Status RebuildIndexes(ReplicaTable& table);
-  // Removes what an interrupted copy left.
+  // Removes what an interrupted copy left, but for those that can be gone on
+  // with (sublite_copies).
   absl::Status DropHidden();
 
   // What had committed before the slot began; the replica's own unless a new
@@ -108,7 +118,6 @@ class TableCopy {
   absl::StatusOr<std::int64_t> Load(ReplicaTable& table, TableReader& reader,
                                     const TableShape& shape,
                                     const std::string& hidden);
-  absl::Status CheckName(const ReplicaTable& table, const TableShape& shape);
   absl::StatusOr<std::string> FreeIndexName(const std::string& wanted);
 
   Replica& replica_;

@@ -99,6 +99,14 @@ create table if not exists sublite_indexes (
   columns text not null,
   is_unique integer not null
 ) without rowid;
+create table if not exists sublite_copies (
+  table_id integer primary key,
+  made_as text not null,             -- what the table was when the copy began, see applier/partial_copy.h
+  upto text not null,                -- the key of the last row that is there
+  complete integer not null,
+  chunks text not null,              -- whose snapshots the stream has not passed yet
+  rows integer not null
+);
 create table if not exists sublite_prepared (
   id integer primary key,
   gid text not null,

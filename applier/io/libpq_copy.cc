@@ -21,6 +21,24 @@ constexpr char kBegin[] =
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
     " SET LOCAL row_security = off";
 
+// A part of a table must not cost a scan of all of it.
+constexpr char kByIndex[] =
+    "SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off;"
+    " SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off";
+
+// The position for the next record of WAL whose last page is full: it lies
+// behind the header of a page that is not there yet, and no walsender tells of
+// it before something is written. What was committed is before the page.
+Lsn BeforePageHeader(Lsn insert) {
+  constexpr std::uint64_t kPage = 8192;
+  constexpr std::uint64_t kShortHeader = 24;
+  constexpr std::uint64_t kLongHeader = 40;
+  const std::uint64_t offset = insert.value() % kPage;
+  return offset == kShortHeader || offset == kLongHeader
+             ? Lsn(insert.value() - offset)
+             : insert;
+}
+
 // A session that has read larger rows than this is not kept.
 constexpr std::size_t kKeptRowMax = 1 << 20;
 
@@ -42,11 +60,12 @@ class LibpqTableReader final : public TableReader {
  public:
   LibpqTableReader(std::shared_ptr<OrdinarySessions> sessions,
                    std::string pg_schema, std::string pg_table,
-                   std::vector<std::string> publications)
+                   std::vector<std::string> publications, CopyRange range)
       : sessions_(std::move(sessions)),
         pg_schema_(std::move(pg_schema)),
         pg_table_(std::move(pg_table)),
         publications_(std::move(publications)),
+        range_(std::move(range)),
         doing_(absl::StrCat("copying ", QualifiedName(pg_schema_, pg_table_))) {
   }
 
@@ -76,6 +95,7 @@ class LibpqTableReader final : public TableReader {
   const std::string pg_schema_;
   const std::string pg_table_;
   const std::vector<std::string> publications_;
+  const CopyRange range_;
   const std::string doing_;
 
   std::unique_ptr<Connection> session_;  // null once the rows have ended
@@ -158,7 +178,8 @@ absl::Status LibpqTableReader::LockByReading() {
   PublishedTable unfiltered = published->tables[0];
   unfiltered.row_filter.clear();
   return guard_
-      ->Query(absl::StrCat(kBegin, "; ", SelectRows(unfiltered), " LIMIT 0"),
+      ->Query(absl::StrCat(kBegin, "; ", SelectRows(unfiltered, CopyRange()),
+                           " LIMIT 0"),
               doing_, Patient())
       .status();
 }
@@ -188,6 +209,7 @@ absl::Status LibpqTableReader::TakeSnapshot() {
     return absl::DataLossError(
         absl::StrCat(doing_, ": no snapshot or position"));
   }
+  snapshot_lsn_ = BeforePageHeader(snapshot_lsn_);
   if (result.IsNull(0, 2) || result.Get(0, 2)[0] != relkind_) {
     return absl::UnavailableError(
         absl::StrCat(doing_, ": the table was replaced at this moment"));
@@ -225,10 +247,13 @@ absl::Status LibpqTableReader::Open() {
   RETURN_IF_ERROR(Lock());
   RETURN_IF_ERROR(TakeSnapshot());
   RETURN_IF_ERROR(Describe());
+  if (range_.limit > 0)
+    RETURN_IF_ERROR(session_->Query(kByIndex, doing_).status());
   ASSIGN_OR_RETURN(
       const Result result,
-      session_->Query(absl::StrCat("COPY (", SelectRows(table_), ") TO STDOUT"),
-                      doing_, Patient()));
+      session_->Query(
+          absl::StrCat("COPY (", SelectRows(table_, range_), ") TO STDOUT"),
+          doing_, Patient()));
   if (!result.IsCopyOut()) {
     return absl::DataLossError(absl::StrCat(doing_, ": COPY did not begin"));
   }
@@ -255,7 +280,10 @@ absl::StatusOr<bool> LibpqTableReader::Next(std::string_view* row) {
 
 }  // namespace
 
-std::string SelectRows(const PublishedTable& table) {
+std::string SelectRows(const PublishedTable& table, const CopyRange& range) {
+  const auto quoted = [](std::string* out, const std::string& name) {
+    out->append(QuoteIdentifier(name));
+  };
   std::string sql = absl::StrCat(
       "SELECT ",
       absl::StrJoin(table.columns, ",",
@@ -263,17 +291,32 @@ std::string SelectRows(const PublishedTable& table) {
                       out->append(QuoteIdentifier(column.name));
                     }),
       " FROM ", FromItem(table.pg_schema, table.pg_table, table.relkind));
-  if (!table.row_filter.empty()) {
-    absl::StrAppend(&sql, " WHERE (", table.row_filter, ")");
+  std::vector<std::string> conditions;
+  if (!table.row_filter.empty())
+    conditions.push_back(absl::StrCat("(", table.row_filter, ")"));
+  const bool ordered = range.limit > 0 && !table.primary_key.empty();
+  const std::string key = absl::StrJoin(table.primary_key, ",", quoted);
+  if (ordered && range.after.size() == table.primary_key.size()) {
+    conditions.push_back(absl::StrCat(
+        "(", key, ") > (",
+        absl::StrJoin(range.after, ",",
+                      [](std::string* out, const std::string& value) {
+                        out->append(QuoteLiteral(value));
+                      }),
+        ")"));
   }
+  if (!conditions.empty())
+    absl::StrAppend(&sql, " WHERE ", absl::StrJoin(conditions, " AND "));
+  if (ordered) absl::StrAppend(&sql, " ORDER BY ", key, " LIMIT ", range.limit);
   return sql;
 }
 
 absl::StatusOr<std::unique_ptr<TableReader>> OpenTableReader(
     std::shared_ptr<OrdinarySessions> sessions, const std::string& pg_schema,
-    const std::string& pg_table, const std::vector<std::string>& publications) {
+    const std::string& pg_table, const std::vector<std::string>& publications,
+    const CopyRange& range) {
   auto reader = std::make_unique<LibpqTableReader>(
-      std::move(sessions), pg_schema, pg_table, publications);
+      std::move(sessions), pg_schema, pg_table, publications, range);
   RETURN_IF_ERROR(reader->Open());
   return reader;
 }

@@ -23,10 +23,12 @@ namespace sublite {
 
 absl::StatusOr<std::unique_ptr<TableReader>> OpenTableReader(
     std::shared_ptr<OrdinarySessions> sessions, const std::string& pg_schema,
-    const std::string& pg_table, const std::vector<std::string>& publications);
+    const std::string& pg_table, const std::vector<std::string>& publications,
+    const CopyRange& range);
 
-// `SELECT "a","b" FROM ONLY "s"."t" WHERE (…)`.
-std::string SelectRows(const PublishedTable& table);
+// `SELECT "a","b" FROM ONLY "s"."t" WHERE (…)`, with a limit also `AND ("a") >
+// ('5') ORDER BY "a" LIMIT 10`.
+std::string SelectRows(const PublishedTable& table, const CopyRange& range);
 
 }  // namespace sublite
 

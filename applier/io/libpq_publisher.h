@@ -58,7 +58,8 @@ class LibpqPublisher final : public Publisher {
       std::uint32_t relation) override;
   absl::StatusOr<std::unique_ptr<TableReader>> ReadTable(
       const std::string& pg_schema, const std::string& pg_table,
-      const std::vector<std::string>& publications) override;
+      const std::vector<std::string>& publications,
+      const CopyRange& range) override;
   absl::StatusOr<std::vector<std::vector<std::string>>> Query(
       std::string_view sql) override;
   absl::StatusOr<std::unique_ptr<ReplicationStream>> StartReplication(

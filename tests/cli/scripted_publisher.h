@@ -57,8 +57,8 @@ class ScriptedPublisher : public Publisher {
     return absl::UnimplementedError("not scripted");
   }
   absl::StatusOr<std::unique_ptr<TableReader>> ReadTable(
-      const std::string&, const std::string&,
-      const std::vector<std::string>&) override {
+      const std::string&, const std::string&, const std::vector<std::string>&,
+      const CopyRange&) override {
     return absl::UnimplementedError("not scripted");
   }
   absl::StatusOr<std::unique_ptr<ReplicationStream>> StartReplication(

@@ -232,7 +232,7 @@ TEST_F(CatalogTest, PublishedAsAttributesAndStorage) {
       "CREATE PUBLICATION every FOR ALL TABLES");
   const PublishedTable first = Table("public.t");
   ASSERT_OK_AND_ASSIGN(auto reader,
-                       publisher_->ReadTable("public", "t", {"pub"}));
+                       publisher_->ReadTable("public", "t", {"pub"}, {}));
   EXPECT_NE(first.published_as, "");
   EXPECT_EQ(reader->table().published_as, first.published_as);
   EXPECT_EQ(reader->table().attributes, first.attributes);

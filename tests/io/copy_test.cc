@@ -34,7 +34,7 @@ TEST_F(CopyTest, RowsAndDescription) {
   EXPECT_THAT(ReadRows(*publisher, "t"),
               IsOkAndHolds(ElementsAre("1\ta\\tb\\n\\\\", "2\t\\N", "3\t")));
   ASSERT_OK_AND_ASSIGN(auto reader,
-                       publisher->ReadTable("public", "t", {"pub"}));
+                       publisher->ReadTable("public", "t", {"pub"}, {}));
   EXPECT_EQ(reader->table().FullName(), "public.t");
   EXPECT_THAT(reader->table().primary_key, ElementsAre("id"));
   EXPECT_EQ(reader->types().count(25), 1u);
@@ -50,7 +50,7 @@ TEST_F(CopyTest, SnapshotAndPosition) {
   const std::string before = Scalar("SELECT pg_current_wal_insert_lsn()");
   auto publisher = Connected();
   ASSERT_OK_AND_ASSIGN(auto reader,
-                       publisher->ReadTable("public", "t", {"pub"}));
+                       publisher->ReadTable("public", "t", {"pub"}, {}));
   ASSERT_OK(open->Exec("COMMIT"));
   Sql("INSERT INTO t VALUES (3)");
   EXPECT_THAT(reader->snapshot().in_progress(),
@@ -71,8 +71,10 @@ TEST_F(CopyTest, ReadersDoNotDisturbEachOther) {
       "100000);"
       "CREATE PUBLICATION pub FOR TABLE t");
   auto publisher = Connected();
-  ASSERT_OK_AND_ASSIGN(auto one, publisher->ReadTable("public", "t", {"pub"}));
-  ASSERT_OK_AND_ASSIGN(auto two, publisher->ReadTable("public", "t", {"pub"}));
+  ASSERT_OK_AND_ASSIGN(auto one,
+                       publisher->ReadTable("public", "t", {"pub"}, {}));
+  ASSERT_OK_AND_ASSIGN(auto two,
+                       publisher->ReadTable("public", "t", {"pub"}, {}));
   EXPECT_OK(publisher->ReadPublications({"pub"}));
   std::string_view row;
   for (int i = 1; i <= 1000; ++i) {
@@ -130,7 +132,7 @@ TEST_F(CopyTest, ColumnListAndFilter) {
   auto publisher = Connected();
   EXPECT_THAT(ReadRows(*publisher, "t"), IsOkAndHolds(ElementsAre("5\tv")));
   ASSERT_OK_AND_ASSIGN(auto reader,
-                       publisher->ReadTable("public", "t", {"pub", "low"}));
+                       publisher->ReadTable("public", "t", {"pub", "low"}, {}));
   std::string_view row;
   EXPECT_THAT(reader->Next(&row), IsOkAndHolds(true));
   EXPECT_EQ(row, "1\tv\n");
@@ -238,7 +240,7 @@ TEST_F(CopyTest, AlterWaitsForTheCopy) {
       "CREATE PUBLICATION pub FOR TABLE t");
   auto publisher = Connected();
   ASSERT_OK_AND_ASSIGN(auto reader,
-                       publisher->ReadTable("public", "t", {"pub"}));
+                       publisher->ReadTable("public", "t", {"pub"}, {}));
   ASSERT_OK_AND_ASSIGN(auto alterer, server().Connect(database_));
   EXPECT_FALSE(alterer
                    ->Exec("SET lock_timeout = '100ms'; ALTER TABLE t ADD "
@@ -277,7 +279,7 @@ TEST_F(CopyTest, StopAndLossInMidCopy) {
   auto publisher = Connected(absl::StrCat("host=127.0.0.1 port=", proxy.port(),
                                           " user=postgres dbname=", database_));
   ASSERT_OK_AND_ASSIGN(auto reader,
-                       publisher->ReadTable("public", "t", {"pub"}));
+                       publisher->ReadTable("public", "t", {"pub"}, {}));
   std::string_view row;
   ASSERT_THAT(reader->Next(&row), IsOkAndHolds(true));
   proxy.HangUp();
@@ -286,7 +288,8 @@ TEST_F(CopyTest, StopAndLossInMidCopy) {
   EXPECT_THAT(status, StatusIs(kRetry));
   reader.reset();
 
-  ASSERT_OK_AND_ASSIGN(reader, publisher->ReadTable("public", "t", {"pub"}));
+  ASSERT_OK_AND_ASSIGN(reader,
+                       publisher->ReadTable("public", "t", {"pub"}, {}));
   proxy.SetPaused(true);
   const StopLater later(&stop_, absl::Milliseconds(300));
   EXPECT_LT(Measure([&] {

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -92,12 +93,22 @@ SessionEnd PipelineFixture::Follow(const During& during) {
   publisher_.on_receive = [this, &during, &idle](FakeStream& stream) {
     if (during) during(stream);
     idle = stream.idle() ? idle + 1 : 0;
-    if (idle > 2) stop_ = true;
+    // Copies beside the stream need some rounds; those that wait for somebody
+    // do not end.
+    if (idle > (Copying() ? 100 : 2)) stop_ = true;
   };
   const SessionEnd end = RunSession();
   publisher_.on_receive = nullptr;
   stop_ = false;
   return end;
+}
+
+bool PipelineFixture::Copying() const {
+  return std::any_of(replica_->tables().begin(), replica_->tables().end(),
+                     [](const auto& table) {
+                       return table->state == TableState::kPending ||
+                              table->state == TableState::kCopying;
+                     });
 }
 
 void PipelineFixture::Caught(const During& during) {

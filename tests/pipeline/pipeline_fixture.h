@@ -47,6 +47,8 @@ class PipelineFixture : public ::testing::Test {
   // Follow, which has to end well.
   void Caught(const During& during = nullptr);
   SessionEnd RunSession();
+  // A table's copy is not through.
+  bool Copying() const;
 
   // A reader's view, now.
   std::vector<std::string> Rows(const std::string& table);

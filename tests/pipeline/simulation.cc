@@ -76,6 +76,7 @@ Simulation::Simulation(std::uint64_t seed, const SimulationOptions& options)
   if (workload_options_.late_visibility) {
     publisher_.synchronous_standby_names = "standby";
   }
+  config_.replica.copy_chunk_rows = 1 + static_cast<std::int64_t>(Draw(5));
   publisher_.batch = 1 + static_cast<int>(Draw(6));
   publisher_.lookahead = 1 + static_cast<int>(Draw(40));
   publisher_.stream_per_mille = Draw(3) == 0 ? 0 : static_cast<int>(Draw(200));
@@ -102,7 +103,10 @@ bool Simulation::Open() {
   if (replica_ != nullptr) return true;
   auto opened =
       Replica::Open(config_.replica.database, [this] { return stop_; });
-  if (!opened.ok()) return false;
+  if (!opened.ok()) {
+    open_error_ = opened.status();
+    return false;
+  }
   replica_ = *std::move(opened);
   return true;
 }
@@ -138,8 +142,17 @@ void Simulation::Compare(bool strict) {
 
 void Simulation::OnReceive(FakeStream& stream) {
   if (catching_up_) {
-    if (stream.idle() && stream.last_kind() == 'k') stop_ = true;
-    if (stream.idle() && stream.delivered() == 0) stop_ = true;
+    // Copies beside the stream need some rounds more; those that wait for
+    // somebody do not end.
+    const bool copying =
+        std::any_of(replica_->tables().begin(), replica_->tables().end(),
+                    [](const auto& table) {
+                      return table->state == TableState::kPending ||
+                             table->state == TableState::kCopying;
+                    });
+    const bool idle =
+        stream.idle() && (stream.last_kind() == 'k' || stream.delivered() == 0);
+    if (idle && (!copying || ++idle_rounds_ > 300)) stop_ = true;
     return;
   }
   workload_.Steps(
@@ -242,11 +255,15 @@ void Simulation::RequestResync() {
 
 SessionEnd Simulation::CatchUp() {
   catching_up_ = true;
+  idle_rounds_ = 0;
   end_kind_ = EndKind::kStop;
   stop_ = false;
   SessionEnd end;
-  end.status = absl::UnavailableError("the file cannot be opened");
-  if (Open()) end = RunSession();
+  if (Open()) {
+    end = RunSession();
+  } else {
+    end.status = open_error_;
+  }
   catching_up_ = false;
   return end;
 }

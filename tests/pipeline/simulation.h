@@ -82,11 +82,13 @@ class Simulation {
   // Forgotten when the process ends. Pauses in it end as soon as they may.
   SessionMemory memory_;
   std::unique_ptr<Replica> replica_;
+  absl::Status open_error_;
   EndKind end_kind_ = EndKind::kStop;
   int end_in_ = 0;  // Receives, rows or writes
   bool stop_ = false;
   bool sync_failed_ = false;
   bool catching_up_ = false;
+  int idle_rounds_ = 0;
   int compare_percent_ = 10;
   int steps_per_receive_ = 3;
 };

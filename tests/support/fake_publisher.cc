@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "applier/wire/frame.h"
@@ -49,7 +50,7 @@ std::string CopyText(const ModelRow& row) {
 
 class FakeReader : public TableReader {
  public:
-  FakeReader(FakePublisher& publisher, int table)
+  FakeReader(FakePublisher& publisher, int table, const CopyRange& range)
       : publisher_(publisher),
         snapshot_(publisher.model().CurrentSnapshot()),
         lsn_(publisher.model().end()) {
@@ -57,9 +58,14 @@ class FakeReader : public TableReader {
       return publisher.model().Visible(xid);
     };
     shape_ = publisher.model().ShapeAt(table, visible);
-    for (const RowVersion* row : publisher.model().Rows(table, visible)) {
-      rows_.push_back(CopyText(row->values));
+    const std::vector<const RowVersion*> all =
+        publisher.model().Rows(table, visible);
+    if (range.limit > 0 && !shape_->def.primary_key.empty()) {
+      for (const ModelRow& row : RowsBehind(all, range))
+        rows_.push_back(CopyText(row));
+      return;
     }
+    for (const RowVersion* row : all) rows_.push_back(CopyText(row->values));
     std::shuffle(rows_.begin(), rows_.end(), publisher.random());
   }
 
@@ -80,6 +86,42 @@ class FakeReader : public TableReader {
   }
 
  private:
+  // By integer keys; others are compared as text, and do not matter here.
+  std::vector<std::string> KeyOf(const ModelRow& row) const {
+    std::vector<std::string> key;
+    for (const std::string& name : shape_->def.primary_key) {
+      for (std::size_t i = 0; i < shape_->def.columns.size(); ++i) {
+        if (shape_->def.columns[i].name == name) key.push_back(*row[i]);
+      }
+    }
+    return key;
+  }
+  static bool Less(const std::vector<std::string>& a,
+                   const std::vector<std::string>& b) {
+    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+      std::int64_t x = 0, y = 0;
+      if (!absl::SimpleAtoi(a[i], &x) || !absl::SimpleAtoi(b[i], &y))
+        return a < b;
+      if (x != y) return x < y;
+    }
+    return false;
+  }
+  std::vector<ModelRow> RowsBehind(const std::vector<const RowVersion*>& all,
+                                   const CopyRange& range) const {
+    std::vector<ModelRow> rows;
+    for (const RowVersion* row : all) {
+      if (range.after.empty() || Less(range.after, KeyOf(row->values)))
+        rows.push_back(row->values);
+    }
+    std::sort(rows.begin(), rows.end(),
+              [this](const ModelRow& a, const ModelRow& b) {
+                return Less(KeyOf(a), KeyOf(b));
+              });
+    if (rows.size() > static_cast<std::size_t>(range.limit))
+      rows.resize(static_cast<std::size_t>(range.limit));
+    return rows;
+  }
+
   FakePublisher& publisher_;
   Snapshot snapshot_;
   Lsn lsn_;
@@ -335,7 +377,7 @@ absl::StatusOr<std::vector<std::string>> FakePublisher::ReadWriters(
 
 absl::StatusOr<std::unique_ptr<TableReader>> FakePublisher::ReadTable(
     const std::string& pg_schema, const std::string& pg_table,
-    const std::vector<std::string>&) {
+    const std::vector<std::string>&, const CopyRange& range) {
   ++table_reads;
   if (on_read_table) {
     const absl::Status status = on_read_table(pg_schema + "." + pg_table);
@@ -357,7 +399,7 @@ absl::StatusOr<std::unique_ptr<TableReader>> FakePublisher::ReadTable(
       model_.MakeVisible(xid);
     }
   }
-  auto reader = std::make_unique<FakeReader>(*this, table);
+  auto reader = std::make_unique<FakeReader>(*this, table, range);
   Trace(absl::StrCat("read ", reader->table().FullName(), " in ",
                      reader->snapshot().ToString(), " at ",
                      reader->snapshot_lsn().ToString()));

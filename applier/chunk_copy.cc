@@ -1,0 +1,228 @@
+#include "applier/chunk_copy.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "applier/log.h"
+#include "applier/wire/copy_text.h"
+#include "schema/identifier.h"
+#include "schema/status.h"
+
+namespace sublite {
+namespace {
+
+constexpr std::int64_t kFirstRows = 20000;
+constexpr std::int64_t kRowsMin = 1000;
+constexpr std::int64_t kRowsMax = 1000000;
+// What the other tables wait for while a chunk is read.
+constexpr absl::Duration kChunkTime = absl::Milliseconds(250);
+// Rows that are much larger than those before end a chunk early.
+constexpr std::int64_t kChunkBytesMax = 32 << 20;
+
+std::string HiddenName(const ReplicaTable& table) {
+  return absl::StrCat("sublite_copy_", table.id);
+}
+
+std::unique_ptr<PartialCopy> NewPartial(Database& database,
+                                        const ReplicaTable& table,
+                                        const PublishedTable& published,
+                                        const TableShape& shape) {
+  auto partial = std::make_unique<PartialCopy>();
+  partial->shape = shape;
+  partial->hidden = shape;
+  partial->hidden.name = HiddenName(table);
+  partial->published = published;
+  partial->made_as = CopyMadeAs(published, shape);
+  partial->key = shape.KeyColumns();
+  partial->writer = std::make_unique<TableWriter>(database, partial->hidden,
+                                                  partial->hidden.name);
+  return partial;
+}
+
+}  // namespace
+
+ChunkCopy::ChunkCopy(Replica& replica, TableCopy& copy, const Config& config,
+                     std::function<bool()> stop, TableCopy::Progress progress)
+    : replica_(replica),
+      copy_(copy),
+      config_(config),
+      stop_(std::move(stop)),
+      progress_(std::move(progress)) {}
+
+absl::Status ChunkCopy::Resume(const Publications& publications) {
+  return replica_.Transaction([&]() -> absl::Status {
+    ASSIGN_OR_RETURN(const std::vector<StoredCopy> stored,
+                     replica_.StoredCopies());
+    for (const StoredCopy& copy : stored) {
+      ReplicaTable* table = replica_.FindTable(copy.table_id);
+      const auto published =
+          table == nullptr
+              ? publications.tables.end()
+              : std::find_if(publications.tables.begin(),
+                             publications.tables.end(),
+                             [&](const PublishedTable& p) {
+                               return p.pg_schema == table->shape.pg_schema &&
+                                      p.pg_table == table->shape.pg_table;
+                             });
+      if (published != publications.tables.end() &&
+          table->state == TableState::kCopying) {
+        const TableShape shape = copy_.ShapeOf(*published, publications.types);
+        if (copy.hidden_exists && CanCopyInChunks(shape) &&
+            CopyMadeAs(*published, shape) == copy.made_as) {
+          auto partial =
+              NewPartial(replica_.database(), *table, *published, shape);
+          ASSIGN_OR_RETURN(partial->upto, ParseCopyKey(copy.upto));
+          ASSIGN_OR_RETURN(partial->chunks, ParseChunks(copy.chunks));
+          partial->complete = copy.complete;
+          partial->rows = copy.rows;
+          LogInfo(
+              "going on with the copy",
+              {{"table", shape.FullName()}, {"rows", absl::StrCat(copy.rows)}});
+          replica_.SetPartial(*table, std::move(partial));
+          continue;
+        }
+      }
+      RETURN_IF_ERROR(replica_.DropCopy(copy.table_id));
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::Status ChunkCopy::Begin(ReplicaTable& table, const TableReader& reader,
+                              const TableShape& shape) {
+  RETURN_IF_ERROR(copy_.MakeHidden(table, shape, HiddenName(table)));
+  replica_.SetPartial(
+      table, NewPartial(replica_.database(), table, reader.table(), shape));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ChunkCopy::Step> ChunkCopy::Next(ReplicaTable& table) {
+  if (table.partial != nullptr && table.partial->complete)
+    return Step::kComplete;
+  CopyRange range;
+  range.limit = kFirstRows;
+  if (config_.replica.copy_chunk_rows > 0) {
+    range.limit = config_.replica.copy_chunk_rows;
+  } else if (table.partial != nullptr && table.partial->chunk_rows > 0) {
+    range.limit = table.partial->chunk_rows;
+  }
+  if (table.partial != nullptr) {
+    for (std::int64_t value : table.partial->upto)
+      range.after.push_back(absl::StrCat(value));
+  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<TableReader> reader,
+                   copy_.TryRead(table, range));
+  if (reader == nullptr) return Step::kNotYet;
+  if (!reader->table().problem.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "table ", reader->table().FullName(), ": ", reader->table().problem));
+  }
+  const TableShape shape = copy_.ShapeOf(reader->table(), reader->types());
+  if (table.partial != nullptr &&
+      table.partial->made_as != CopyMadeAs(reader->table(), shape)) {
+    LogInfo("the table changed at the publisher; its copy begins anew",
+            {{"table", shape.FullName()}});
+    RETURN_IF_ERROR(
+        replica_.Transaction([&] { return replica_.DropCopy(table.id); }));
+    return Step::kBegunAnew;
+  }
+  if (!CanCopyInChunks(shape)) return Step::kUnsuited;
+
+  const absl::Time began = absl::Now();
+  absl::StatusOr<Step> step = Step::kMore;
+  const absl::Status status = replica_.Transaction([&]() -> absl::Status {
+    if (table.partial == nullptr) RETURN_IF_ERROR(Begin(table, *reader, shape));
+    step = Load(table, *reader, range.limit);
+    return step.status();
+  });
+  if (!status.ok()) return status;
+  AdaptSize(*table.partial, absl::Now() - began);
+  return step;
+}
+
+absl::StatusOr<ChunkCopy::Step> ChunkCopy::Load(ReplicaTable& table,
+                                                TableReader& reader,
+                                                std::int64_t limit) {
+  PartialCopy& partial = *table.partial;
+  CopyScratch scratch;
+  CopyChunk chunk{partial.upto, {}, reader.snapshot(), reader.snapshot_lsn()};
+  std::int64_t rows = 0;
+  std::int64_t bytes = 0;
+  bool at_end = false;
+  while (bytes < kChunkBytesMax) {
+    std::string_view line;
+    ASSIGN_OR_RETURN(const bool more, reader.Next(&line));
+    if (!more) {
+      at_end = rows < limit;
+      break;
+    }
+    ASSIGN_OR_RETURN(const Tuple row,
+                     ParseCopyRow(line, partial.shape.columns.size(), scratch));
+    ASSIGN_OR_RETURN(const Outcome outcome, partial.writer->Insert(row));
+    ASSIGN_OR_RETURN(chunk.upto, partial.KeyOf(row));
+    if (outcome != Outcome::kDone ||
+        (!chunk.after.empty() && chunk.upto <= chunk.after)) {
+      return absl::OutOfRangeError(
+          absl::StrCat("table ", partial.shape.FullName(),
+                       ": its rows do not come in the order of their keys"));
+    }
+    ++rows;
+    bytes += static_cast<std::int64_t>(line.size());
+    if ((rows & 0xfff) == 0 && stop_())
+      return absl::CancelledError("told to stop");
+  }
+  partial.published = reader.table();
+  partial.rows += rows;
+  if (rows > 0) partial.upto = chunk.upto;
+  if (at_end) {
+    partial.complete = true;
+    chunk.upto.clear();
+  }
+  partial.ForgetPassed(replica_.state().applied.value_or(Lsn()));
+  if (rows > 0 || at_end) partial.chunks.push_back(std::move(chunk));
+  RETURN_IF_ERROR(Store(table, partial));
+  RETURN_IF_ERROR(replica_.SetCopyProgress(table, partial.rows,
+                                           reader.table().estimated_rows));
+  progress_(table, partial.rows, reader.table().estimated_rows);
+  return at_end ? Step::kComplete : Step::kMore;
+}
+
+absl::Status ChunkCopy::Store(const ReplicaTable& table,
+                              const PartialCopy& progress) {
+  StoredCopy stored;
+  stored.table_id = table.id;
+  stored.made_as = progress.made_as;
+  stored.upto = FormatCopyKey(progress.upto);
+  stored.complete = progress.complete;
+  stored.chunks = FormatChunks(progress.chunks);
+  stored.rows = progress.rows;
+  return replica_.StoreCopy(stored);
+}
+
+void ChunkCopy::AdaptSize(PartialCopy& partial, absl::Duration took) const {
+  std::int64_t& rows = partial.chunk_rows;
+  if (rows == 0) rows = kFirstRows;
+  if (took < kChunkTime / 2) rows = std::min(rows * 2, kRowsMax);
+  if (took > kChunkTime * 2) rows = std::max(rows / 2, kRowsMin);
+}
+
+absl::StatusOr<bool> ChunkCopy::ShowIfPassed(ReplicaTable& table, Lsn reached) {
+  PartialCopy& partial = *table.partial;
+  if (!partial.complete || reached < partial.last_lsn()) return false;
+  CopiedTable copied;
+  copied.shape = partial.shape;
+  copied.published = partial.published;
+  copied.rows = partial.rows;
+  copied.hidden = partial.hidden.name;
+  RETURN_IF_ERROR(copy_.CheckName(table, copied.shape));
+  RETURN_IF_ERROR(replica_.Transaction([&] {
+    // Rows as of this position become visible.
+    replica_.SetPosition(reached, std::nullopt);
+    return copy_.SwapIn(table, copied);
+  }));
+  return true;
+}
+
+}  // namespace sublite

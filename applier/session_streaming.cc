@@ -12,7 +12,7 @@ namespace sublite {
 
 absl::Status Session::PauseStreaming(const Applier::SpillFull& full) {
   restart_ = true;
-  streaming_pause_.Begin(full.open, full.error, absl::Now());
+  memory_.streaming_pause.Begin(full.open, full.error, absl::Now());
   const std::string transactions =
       absl::StrCat(full.open.size(),
                    full.open.size() == 1 ? " transaction" : " transactions");
@@ -37,7 +37,7 @@ absl::Status Session::PauseStreaming(const Applier::SpillFull& full) {
 }
 
 absl::Status Session::TryStreamingAgain(absl::Time now) {
-  if (streaming_pause_.ShouldAsk(now)) {
+  if (memory_.streaming_pause.ShouldAsk(now)) {
     // The snapshot is taken before the position is: what ended for the one is
     // before the other.
     ASSIGN_OR_RETURN(
@@ -51,9 +51,9 @@ absl::Status Session::TryStreamingAgain(absl::Time now) {
       return absl::DataLossError("the publisher does not tell its position");
     }
     ASSIGN_OR_RETURN(const Snapshot snapshot, Snapshot::Parse(rows[0][0]));
-    streaming_pause_.Answer(snapshot, position);
+    memory_.streaming_pause.Answer(snapshot, position);
   }
-  if (!streaming_pause_.TryEnd(replica_.state().applied.value_or(Lsn())))
+  if (!memory_.streaming_pause.TryEnd(replica_.state().applied.value_or(Lsn())))
     return absl::OkStatus();
   LogInfo("transactions in progress are streamed again");
   restart_ = true;

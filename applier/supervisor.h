@@ -65,8 +65,7 @@ class Supervisor {
   Publisher& publisher_;
   const StopSignal& stop_;
   Announcer announcer_;
-  EndedTransactions ended_;
-  StreamingPause streaming_pause_;
+  SessionMemory memory_;
   Backoff backoff_;
   std::atomic<std::int64_t> alive_micros_{0};
   std::string noted_error_;

@@ -25,9 +25,8 @@ void PipelineFixture::SetUp() {
   config_.replica.database = path_;
   config_.publisher.slot = "s";
   config_.publisher.publications = {"p"};
-  ended_ = std::make_unique<EndedTransactions>();
-  streaming_pause_ = std::make_unique<StreamingPause>(absl::ZeroDuration(),
-                                                      absl::ZeroDuration());
+  memory_ = {
+      {}, StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()), {}};
 }
 
 void PipelineFixture::TearDown() {
@@ -73,9 +72,8 @@ void PipelineFixture::OpenReplica() {
 void PipelineFixture::Kill(bool power) {
   if (power) vfs_.PowerOff();
   replica_.reset();
-  ended_ = std::make_unique<EndedTransactions>();
-  streaming_pause_ = std::make_unique<StreamingPause>(absl::ZeroDuration(),
-                                                      absl::ZeroDuration());
+  memory_ = {
+      {}, StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()), {}};
   if (power) vfs_.PowerLoss(nullptr);
 }
 
@@ -83,8 +81,8 @@ SessionEnd PipelineFixture::RunSession() {
   OpenReplica();
   if (replica_ == nullptr) return {};
   Session session(
-      config_, *replica_, publisher_, *ended_, *streaming_pause_,
-      [this] { return stop_; }, [](std::string_view) {});
+      config_, *replica_, publisher_, memory_, [this] { return stop_; },
+      [](std::string_view) {});
   return session.Run();
 }
 

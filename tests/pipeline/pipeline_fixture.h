@@ -64,9 +64,8 @@ class PipelineFixture : public ::testing::Test {
   FakePublisher publisher_{model_};
   Config config_;
   std::string path_;
-  std::unique_ptr<EndedTransactions> ended_;
-  // One that ends as soon as it may.
-  std::unique_ptr<StreamingPause> streaming_pause_;
+  // Forgotten when the process ends. Pauses in it end as soon as they may.
+  SessionMemory memory_;
   std::unique_ptr<Replica> replica_;
   bool stop_ = false;
 };

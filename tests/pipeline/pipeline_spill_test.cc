@@ -41,7 +41,7 @@ class PipelineSpillTest : public PipelineFixture {
     EXPECT_TRUE(end.at_once);
     EXPECT_THAT(end.status, StatusIs(absl::StatusCode::kResourceExhausted,
                                      HasSubstr("replica.spill_limit")));
-    EXPECT_TRUE(streaming_pause_->active());
+    EXPECT_TRUE(memory_.streaming_pause.active());
     EXPECT_EQ(Compare(), "");
   }
 
@@ -106,7 +106,7 @@ TEST_F(PipelineSpillTest, ManySmallOnesAreTooMuchTogether) {
   EXPECT_EQ(LastStreaming(), Streaming::kOff);
   EXPECT_THAT(Rows("t"), SizeIs(1 + 45));
   model_.Abort(open[0]);
-  while (streaming_pause_->active()) Follow();
+  while (memory_.streaming_pause.active()) Follow();
   Caught();
   EXPECT_EQ(LastStreaming(), Streaming::kOn);
   EXPECT_THAT(Rows("t"), SizeIs(1 + 45));
@@ -155,7 +155,7 @@ TEST_F(PipelineSpillTest, ANewProcessTriesOnce) {
   EXPECT_THAT(Events("spill_limit"), SizeIs(2));
   Caught();
   model_.Commit(xid);
-  while (streaming_pause_->active()) Follow();
+  while (memory_.streaming_pause.active()) Follow();
   EXPECT_EQ(Compare(), "");
   EXPECT_THAT(Rows("t"), SizeIs(102));
 }
@@ -171,7 +171,7 @@ TEST_F(PipelineSpillTest, WithAnotherSlotItIsOver) {
       model_.Commit(xid);
   };
   Caught();
-  EXPECT_FALSE(streaming_pause_->active());
+  EXPECT_FALSE(memory_.streaming_pause.active());
   EXPECT_EQ(LastStreaming(), Streaming::kOn);
   EXPECT_THAT(Rows("t"), SizeIs(101));
 }

@@ -41,9 +41,9 @@ Simulation::Simulation(std::uint64_t seed, const SimulationOptions& options)
       workload_options_(WorkloadFor(seed)),
       workload_(model_, seed, workload_options_),
       publisher_(model_, seed + 1000003),
-      ended_(std::make_unique<EndedTransactions>()),
-      streaming_pause_(std::make_unique<StreamingPause>(absl::ZeroDuration(),
-                                                        absl::ZeroDuration())) {
+      memory_({{},
+               StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()),
+               {}}) {
   SetLogSink(options.verbose ? LogSink(nullptr)
                              : +[](LogLevel, std::string_view,
                                    std::initializer_list<LogField>) {});
@@ -109,8 +109,8 @@ bool Simulation::Open() {
 
 SessionEnd Simulation::RunSession() {
   Session session(
-      config_, *replica_, publisher_, *ended_, *streaming_pause_,
-      [this] { return stop_; }, [](std::string_view) {});
+      config_, *replica_, publisher_, memory_, [this] { return stop_; },
+      [](std::string_view) {});
   return session.Run();
 }
 
@@ -170,9 +170,8 @@ void Simulation::OnReceive(FakeStream& stream) {
 void Simulation::Kill(bool power) {
   if (power) vfs_.PowerOff();
   replica_.reset();
-  ended_ = std::make_unique<EndedTransactions>();
-  streaming_pause_ = std::make_unique<StreamingPause>(absl::ZeroDuration(),
-                                                      absl::ZeroDuration());
+  memory_ = {
+      {}, StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()), {}};
   if (power) vfs_.PowerLoss(&random_);
 }
 

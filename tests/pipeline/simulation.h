@@ -79,9 +79,8 @@ class Simulation {
   FakePublisher publisher_;
   Config config_;
 
-  std::unique_ptr<EndedTransactions> ended_;
-  // One that ends as soon as it may.
-  std::unique_ptr<StreamingPause> streaming_pause_;
+  // Forgotten when the process ends. Pauses in it end as soon as they may.
+  SessionMemory memory_;
   std::unique_ptr<Replica> replica_;
   EndKind end_kind_ = EndKind::kStop;
   int end_in_ = 0;  // Receives, rows or writes

@@ -8,7 +8,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "applier/byte_size.h"
+#include "absl/time/time.h"
+#include "applier/units.h"
 #include "schema/identifier.h"
 #include "schema/status.h"
 
@@ -409,42 +410,6 @@ std::vector<Setting> OtherSettings() {
   };
 }
 
-// One number and unit at *at, e.g. "1.5h"; moves *at past it.
-absl::Status ReadDurationPart(std::string_view text, std::size_t* at,
-                              absl::Duration* total) {
-  double number = 0;
-  const char* const begin = text.data() + *at;
-  const char* const end = text.data() + text.size();
-  // Digits only: from_chars would also take a sign, "inf" and "nan".
-  const bool digit = begin != end && absl::ascii_isdigit(*begin);
-  const std::from_chars_result read =
-      std::from_chars(begin, end, number, std::chars_format::fixed);
-  if (!digit || read.ec != std::errc()) {
-    return Bad(
-        absl::StrCat("is \"", std::string(text),
-                     "\", must be a time like \"10s\", \"500ms\", \"1m\""));
-  }
-  std::size_t unit_at = read.ptr - text.data();
-  while (unit_at < text.size() && text[unit_at] == ' ') ++unit_at;
-  std::size_t unit_end = unit_at;
-  while (unit_end < text.size() && absl::ascii_isalpha(text[unit_end])) {
-    ++unit_end;
-  }
-  static const auto* const kUnits = new std::map<std::string, absl::Duration>{
-      {"ms", absl::Milliseconds(1)}, {"s", absl::Seconds(1)},
-      {"m", absl::Minutes(1)},       {"min", absl::Minutes(1)},
-      {"h", absl::Hours(1)},         {"d", absl::Hours(24)}};
-  const auto unit =
-      kUnits->find(std::string(text.substr(unit_at, unit_end - unit_at)));
-  if (unit == kUnits->end()) {
-    return Bad(absl::StrCat("is \"", std::string(text),
-                            "\", needs a unit of ms, s, m, h or d: \"10s\""));
-  }
-  *total += number * unit->second;
-  *at = unit_end;
-  return absl::OkStatus();
-}
-
 std::size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -576,16 +541,6 @@ std::vector<SettingProblem> FinishConfig(Config* config) {
     config->publisher.slot = DefaultSlotName(config->replica.database);
   }
   return problems;
-}
-
-absl::StatusOr<absl::Duration> ParseDurationText(std::string_view text) {
-  absl::Duration total;
-  std::size_t at = 0;
-  do {
-    RETURN_IF_ERROR(ReadDurationPart(text, &at, &total));
-    while (at < text.size() && text[at] == ' ') ++at;
-  } while (at < text.size());
-  return total;
 }
 
 std::string NearestName(std::string_view name,

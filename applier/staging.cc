@@ -75,6 +75,11 @@ Spool::~Spool() {
 }
 
 absl::Status Spool::Append(const StagedRecord& record) {
+  if (aborted_.contains(record.subxid)) {
+    return absl::DataLossError(absl::StrCat("a message of subtransaction ",
+                                            record.subxid,
+                                            ", which has been rolled back"));
+  }
   bytes_ += static_cast<std::int64_t>(kHeader + record.message.size());
   subxids_.insert(record.subxid);
   if (record.message.size() < kMemory) {

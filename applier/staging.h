@@ -64,6 +64,8 @@ class Spool {
   Spool(const Spool&) = delete;
   Spool& operator=(const Spool&) = delete;
 
+  // DataLoss for a message of a subtransaction that was rolled back: its id is
+  // never used again.
   absl::Status Append(const StagedRecord& record);
 
   // Everything of this subtransaction is void. Other subtransactions have

@@ -48,7 +48,7 @@ class Run {
 
   void Play() {
     Connect();
-    while (!model_.unsure()) {
+    while (!model_.unsure() && errors_ < kErrorsMax) {
       std::optional<Event> event = sequence_.Next();
       if (!event.has_value()) break;
       On(*event);
@@ -107,6 +107,7 @@ class Run {
             absl::StrCat(std::string(MessageName(message[0])), ": expected ",
                          expected.ToString(), ", got ", status.ToString()));
     if (status.ok()) return Tick();
+    ++errors_;
     applier_.reset();
     Connect();
   }
@@ -231,6 +232,8 @@ class Run {
 
   static constexpr std::size_t kAgainMax = 200;
   static constexpr int kRoundsMax = 2;
+  // What follows many errors brings little that is new.
+  static constexpr int kErrorsMax = 5;
 
   FuzzReplica& files_;
   ReplicaModel model_;
@@ -242,6 +245,7 @@ class Run {
   std::unique_ptr<Applier> applier_;
   std::vector<std::string> sent_;
   int rounds_ = 0;
+  int errors_ = 0;
   std::string compared_;  // the file and the model when they were
 };
 

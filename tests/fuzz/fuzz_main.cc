@@ -27,7 +27,9 @@ bool WriteSeeds(const std::filesystem::path& folder) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
+// The signature is libFuzzer's.
+extern "C" int LLVMFuzzerInitialize(int* argc,  // NOLINT
+                                    char*** argv) {
   constexpr std::string_view kFlag = "--write_seeds=";
   for (int i = 1; i < *argc; ++i) {
     const std::string_view argument((*argv)[i]);

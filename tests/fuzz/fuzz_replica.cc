@@ -132,6 +132,7 @@ FuzzReplica::FuzzReplica() {
 
 FuzzReplica::~FuzzReplica() {
   CloseReader();
+  restore_.clear();
   replica_.reset();
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
@@ -211,7 +212,30 @@ void FuzzReplica::Make() {
   std::ifstream file(path_, std::ios::binary);
   base_ = std::string(std::istreambuf_iterator<char>(file), {});
   Require(!base_.empty(), "the file cannot be kept");
+  PrepareRestore();
   OpenReader();
+}
+
+void FuzzReplica::PrepareRestore() {
+  std::vector<std::string> sql = {"begin immediate"};
+  for (const char* name : kEmpty)
+    sql.push_back(absl::StrCat("delete from ", name));
+  const auto restore = [&](std::string_view name) {
+    sql.push_back(absl::StrCat("delete from \"", std::string(name), "\""));
+    sql.push_back(absl::StrCat("insert into \"", std::string(name),
+                               "\" select * from \"saved_", std::string(name),
+                               "\""));
+  };
+  for (const char* name : kKept) restore(name);
+  for (int table = 0; table < kTables; ++table) {
+    restore(FuzzTable(table).pg_table);
+  }
+  sql.emplace_back("commit");
+  for (const std::string& one : sql) {
+    absl::StatusOr<Statement> statement = replica_->database().Prepare(one);
+    RequireOk(statement.status(), "cannot prepare to restore the file");
+    restore_.push_back(*std::move(statement));
+  }
 }
 
 void FuzzReplica::Reset() {
@@ -221,34 +245,21 @@ void FuzzReplica::Reset() {
     publisher_.catalog[static_cast<std::size_t>(table)].table = table;
   }
   replica_->Rollback();
-  RequireOk(replica_->Reload(), "the file cannot be read again");
   const absl::StatusOr<std::int64_t> schema =
       replica_->database().QueryInt("pragma schema_version");
   if (schema.ok() && *schema == base_schema_) {
-    std::string sql;
-    for (const char* name : kEmpty) {
-      absl::StrAppend(&sql, "delete from ", name, ";");
+    for (Statement& statement : restore_) {
+      RequireOk(statement.Run(), "the file cannot be restored");
     }
-    for (const char* name : kKept) {
-      absl::StrAppend(&sql, "delete from ", name, "; insert into ", name,
-                      " select * from saved_", name, ";");
-    }
-    for (int table = 0; table < kTables; ++table) {
-      const std::string& name = FuzzTable(table).pg_table;
-      absl::StrAppend(&sql, "delete from \"", name, "\"; insert into \"", name,
-                      "\" select * from \"saved_", name, "\";");
-    }
-    RequireOk(replica_->Transaction(
-                  [&] { return replica_->database().Execute(sql); }),
-              "the file cannot be restored");
-    RequireOk(replica_->Reload(), "the file cannot be read again");
     return;
   }
+  restore_.clear();
   CloseReader();
   replica_.reset();
   for (const char* end : {"-wal", "-shm"}) unlink((path_ + end).c_str());
   std::ofstream(path_, std::ios::binary | std::ios::trunc) << base_;
   Open();
+  PrepareRestore();
   OpenReader();
 }
 

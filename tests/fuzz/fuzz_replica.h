@@ -58,6 +58,7 @@ class FuzzReplica {
   FuzzReplica(const FuzzReplica&) = delete;
   FuzzReplica& operator=(const FuzzReplica&) = delete;
 
+  // The replica has to be reloaded afterwards, as for each connection.
   void Reset();
 
   Replica& replica() { return *replica_; }
@@ -76,6 +77,7 @@ class FuzzReplica {
  private:
   void Open();
   void Make();
+  void PrepareRestore();
   void OpenReader();
   void CloseReader();
 
@@ -87,6 +89,7 @@ class FuzzReplica {
   EndedTransactions ended_;
   FuzzPublisher publisher_;
   std::unique_ptr<Replica> replica_;
+  std::vector<Statement> restore_;
   sqlite3* reader_ = nullptr;
   std::map<std::string, sqlite3_stmt*> statements_;  // of the reader
 };

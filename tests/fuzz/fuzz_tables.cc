@@ -71,7 +71,7 @@ const PublishedTable& FuzzTable(int table, bool wider) {
     }
     return made;
   }());
-  return tables[static_cast<std::size_t>(2 * table + (wider ? 1 : 0))];
+  return tables[2 * static_cast<std::size_t>(table) + (wider ? 1 : 0)];
 }
 
 const PgTypes& FuzzTypes() {

@@ -28,7 +28,8 @@ namespace sublite::testing {
 // Inputs to begin with, without duplicates.
 std::vector<std::string> FuzzSeeds();
 
-// Where a target may make files: $TEST_TMPDIR, or memory.
+// Where a target may make files: $SUBLITE_FUZZ_SCRATCH; without it in memory,
+// or where Bazel lets a test make them.
 std::string ScratchFolder();
 
 // Unless `holds`, prints `what` (and `detail`) and ends the process.

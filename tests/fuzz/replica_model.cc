@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/fuzz/fuzz_tables.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/model_rows.h"
 
 namespace sublite::testing {
@@ -149,6 +150,8 @@ void ReplicaModel::Start(Xid xid, Lsn commit_lsn) {
 }
 
 absl::Status ReplicaModel::End(Lsn end_lsn) {
+  // What was applied has to be covered by the position, or it comes again.
+  Require(end_lsn > commit_lsn_, "a transaction ends before its commit");
   ended_.insert(xid_);
   reached_ = std::max(reached_, end_lsn);
   return CopyStale();
@@ -195,7 +198,6 @@ absl::Status ReplicaModel::ApplyAll(const std::vector<ModelMessage>& work) {
 
 absl::Status ReplicaModel::Apply(const ModelMessage& change) {
   if (skip_) return absl::OkStatus();
-  if (change.unknown_relation) return Contradiction();
   DecodeContext context = context_;
   context.in_stream_block = change.in_stream;
   DecodeScratch scratch;
@@ -205,8 +207,9 @@ absl::Status ReplicaModel::Apply(const ModelMessage& change) {
     return absl::OkStatus();
   }
   const auto row_change = [&](Oid relation, auto apply) -> absl::Status {
-    const absl::StatusOr<ModelTable*> table =
-        Target(*change.relations.at(relation));
+    const auto& definition = change.relations.at(relation);
+    if (definition == nullptr) return Contradiction();
+    const absl::StatusOr<ModelTable*> table = Target(*definition);
     if (!table.ok() || *table == nullptr) return table.status();
     return apply(**table) ? absl::OkStatus() : MarkStale(**table, "");
   };

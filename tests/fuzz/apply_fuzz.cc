@@ -25,6 +25,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "applier/applier.h"
+#include "applier/spill_file.h"
 #include "tests/fuzz/fuzz_replica.h"
 #include "tests/fuzz/fuzz_tables.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -179,7 +180,9 @@ class Run {
     options.protocol_version = sequence_.context().protocol_version;
     options.parallel_streaming = sequence_.context().parallel_streaming;
     options.keep_messages = sequence_.keep_messages();
-    options.spool_directory = files_.folder();
+    options.spill.directory = files_.folder();
+    options.spill.free_min = 0;
+    options.spill.memory_max = 2 * SpillFile::kPage;
     applier_ = std::make_unique<Applier>(replica, *copy_, files_.ended(),
                                          std::move(options));
     model_.Connect(*replica.state().applied);

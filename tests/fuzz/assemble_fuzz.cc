@@ -1,8 +1,8 @@
 // Assembling and staging, without SQLite: any sequence of messages through
 // Decode, Assembler and Spool, beside StreamModel.
 //
-// Required: Assembler and Spool refuse a message exactly where the model does,
-// with DataLoss; each step is the one that is due; a transaction that is due,
+// Required: the Assembler refuses a message exactly where the model does, with
+// DataLoss; each step is the one that is due; a transaction that is due,
 // or prepared, holds exactly the messages of the model's list, from memory and
 // from the spool's file; records survive being packed as the file keeps them,
 // and a packed record that lost its end is refused.
@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "applier/assembler.h"
+#include "applier/spill_file.h"
 #include "applier/staging.h"
 #include "applier/wire/decode.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -58,10 +59,7 @@ class Connection {
     const bool fits = model_.Take(*message, bytes, &due);
     const absl::StatusOr<Step> step = assembler_.Next(*message);
     absl::Status status = step.status();
-    // What stages may be refused by the spool, too.
-    if (status.ok() && (fits || step->action == Action::kStage)) {
-      status = Do(*step, bytes, due);
-    }
+    if (status.ok() && fits) status = Do(*step, bytes, due);
     Require(status.ok() == fits,
             fits ? "a message that fits is refused"
                  : "a message is taken that "
@@ -100,7 +98,8 @@ class Connection {
         break;
       case Action::kOpenSpool:
         Is(due, Due::Kind::kNothing, step);
-        spools_[step.xid] = std::make_unique<Spool>(ScratchFolder());
+        spools_[step.xid] =
+            std::make_unique<Spool>(spill_, Spool::Limit::kCounts);
         break;
       case Action::kStage: {
         const absl::Status staged = Find(step.xid).Append(
@@ -187,11 +186,21 @@ class Connection {
     }
   }
 
+  // Little memory, so that small transactions go through the file as well.
+  static SpillOptions Options() {
+    SpillOptions options;
+    options.directory = ScratchFolder();
+    options.free_min = 0;
+    options.memory_max = 2 * SpillFile::kPage;
+    return options;
+  }
+
   static constexpr std::size_t kPackedMax = 256 << 10;
 
   StreamModel model_;
   Sequence sequence_;
   Assembler assembler_;
+  SpillFile spill_{Options()};
   std::map<Xid, std::unique_ptr<Spool>> spools_;
   DecodeScratch scratch_;
   std::uint64_t serial_ = 0;

@@ -37,6 +37,7 @@ class FuzzPublisher : public Publisher {
   absl::StatusOr<CreatedSlot> CreateSlot(
       const SlotOptions& options,
       const std::function<void(std::string_view)>& on_wait) override;
+  absl::Status EnableFailover(const std::string& name) override;
   absl::Status DropSlot(const std::string& name) override;
   absl::StatusOr<Publications> ReadPublications(
       const std::vector<std::string>& publications) override;

@@ -36,13 +36,14 @@ std::shared_ptr<const Definition> StreamModel::Find(Oid oid) const {
 
 bool StreamModel::Keep(ModelMessage message, Due* due) {
   Transaction& transaction = open_.at(xid_);
-  // An id is never used again, so its rolled back work cannot go on.
-  if (transaction.rolled_back.count(message.subxid) != 0) return false;
-  transaction.subxids.insert(message.subxid);
   due->kind = Kind::kStaged;
   due->xid = xid_;
   due->message = message;
-  transaction.messages.push_back(std::move(message));
+  // An id is never used again: what follows its rollback is as void as what
+  // came before.
+  if (message.describes || transaction.rolled_back.count(message.subxid) == 0) {
+    transaction.messages.push_back(std::move(message));
+  }
   return true;
 }
 
@@ -187,7 +188,6 @@ bool StreamModel::On(const StreamAbortMessage& m, Due*) {
     return true;
   }
   Transaction& transaction = open_.at(m.xid);
-  if (transaction.subxids.count(m.subxid) == 0) return true;
   transaction.rolled_back.insert(m.subxid);
   std::vector<ModelMessage> kept;
   for (ModelMessage& message : transaction.messages) {

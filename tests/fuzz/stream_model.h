@@ -95,7 +95,6 @@ class StreamModel {
   struct Transaction {
     std::vector<ModelMessage> messages;
     Definitions own;  // told in its stream
-    std::set<Xid> subxids;
     std::set<Xid> rolled_back;
   };
 

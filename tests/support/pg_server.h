@@ -4,18 +4,19 @@
 //   ASSERT_OK(server->Exec("create table t (id int primary key)"));
 //   ... conninfo = server->Conninfo() ...
 //
-// The programs are those in $SUBLITE_PGBIN, else the newest below
-// /usr/lib/postgresql. As root the server runs as the user postgres, else as
-// the caller. It listens on a Unix socket in a folder of its own below /tmp (so
-// that no two servers ever meet), trusts everybody who can reach it, and is set
-// up for logical decoding with so little memory (logical_decoding_work_mem =
-// 64kB) that transactions of some hundred rows are streamed.
+// The programs are those of the major version that $SUBLITE_TEST_SERVER names
+// (postgres_test.bzl sets it), else those in $SUBLITE_PGBIN, else the newest
+// below /usr/lib/postgresql. As root the server runs as the user postgres, else
+// as the caller. It listens on a Unix socket in a folder of its own below /tmp
+// (so that no two servers ever meet), trusts everybody who can reach it, and is
+// set up for logical decoding with so little memory (logical_decoding_work_mem
+// = 64kB) that transactions of some hundred rows are streamed.
 //
 // Ownership: the server and its folder go with the object; a guard process of
 // its own sees to that even where the test is killed. Starting takes about a
 // second: make one server per test binary, and databases in it. A test that
-// uses it is tagged ["local", "postgres"]: in Bazel's sandbox there is no other
-// user to change to.
+// uses it is declared with postgres_test.bzl, and tagged ["local", "postgres"]
+// there: in Bazel's sandbox there is no other user to change to.
 //
 // Errors: Internal with the program's own words. Threads: one at a time, for
 // the server and for each session.
@@ -72,10 +73,24 @@ struct PgServerOptions {
   bool tcp = false;
 };
 
+// The folder of initdb, pg_ctl and postgres that Start() uses. NotFound, with
+// what to do, where that version is not installed.
+absl::StatusOr<std::string> FindServerPrograms();
+
 class PgServer {
  public:
   static absl::StatusOr<std::unique_ptr<PgServer>> Start(
       const PgServerOptions& options = {});
+
+  // A streaming standby of `primary` (12+), a copy of which is made while it is
+  // stopped for a moment. As pg_basebackup it has none of its slots. It has
+  // the primary's settings, but for `options`, and reports to it often.
+  static absl::StatusOr<std::unique_ptr<PgServer>> StartStandby(
+      PgServer& primary, const PgServerOptions& options = {});
+  // Ends the recovery of a standby, and waits for it.
+  absl::Status Promote();
+  // Until a standby has replayed all that `primary` has written.
+  absl::Status CatchUp(PgServer& primary);
 
   ~PgServer();
   PgServer(const PgServer&) = delete;
@@ -95,6 +110,8 @@ class PgServer {
   // The same over TCP; only with Options::tcp.
   std::string TcpConninfo(const std::string& database = "postgres") const;
   int port() const { return port_; }
+  // For `host` in a connection string: the folder of the socket.
+  const std::string& host() const { return directory_; }
   // 15 for 15.4.
   int major_version() const { return major_version_; }
   // The end of the server's log, for failure messages.

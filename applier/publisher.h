@@ -147,8 +147,10 @@ class ReplicationStream {
   // Positions never go back.
   virtual void Confirm(const Positions& positions, bool now) = 0;
 
-  // True when frames wait that Receive has not yet delivered. Never blocks.
-  virtual bool HasFrames() const = 0;
+  // True when frames wait that Receive has not yet delivered, or follow so
+  // densely that more are certain within a moment. Never blocks; Receive
+  // returns when it becomes false.
+  virtual bool HasMore() const = 0;
 
   // When the server was last heard (frame or keepalive), by absl::Now().
   virtual absl::Time LastHeard() const = 0;

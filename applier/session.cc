@@ -30,15 +30,15 @@ std::string DirectoryOf(const std::string& path) {
 }  // namespace
 
 Session::Session(const Config& config, Replica& replica, Publisher& publisher,
-                 EndedTransactions& ended, std::function<bool()> stop,
-                 std::function<void(std::string_view)> report, SaidOnce* said)
+                 SessionMemory& memory, std::function<bool()> stop,
+                 std::function<void(std::string_view)> report)
     : config_(config),
       replica_(replica),
       publisher_(publisher),
-      ended_(ended),
+      memory_(memory),
       stop_(std::move(stop)),
       report_(std::move(report)),
-      copy_(replica, publisher, config, ended, stop_,
+      copy_(replica, publisher, config, memory.ended, stop_,
             [this](const ReplicaTable& table, std::int64_t rows,
                    double expected) {
               const std::string of =
@@ -48,8 +48,7 @@ Session::Session(const Config& config, Replica& replica, Publisher& publisher,
                       : "";
               Progress(absl::StrCat("copying ", table.shape.FullName(), ": ",
                                     rows, of, " rows"));
-            }),
-      said_(said != nullptr ? *said : own_said_) {}
+            }) {}
 
 SessionEnd Session::Run() {
   const absl::Status status = Work();
@@ -208,7 +207,8 @@ absl::Status Session::Agree() {
   for (const Note& note : agreed_.notes) {
     if (note.level == Note::Level::kRefuse)
       return absl::FailedPreconditionError(note.text);
-    if (!said_.insert(absl::StrCat(facts_.version, " ", note.text)).second)
+    if (!memory_.said.insert(absl::StrCat(facts_.version, " ", note.text))
+             .second)
       continue;
     Log(note.level == Note::Level::kWarn ? LogLevel::kWarn : LogLevel::kInfo,
         note.text);
@@ -255,7 +255,8 @@ absl::StatusOr<CreatedSlot> Session::MakeSlot(const SlotState& old) {
   facts_.slot.two_phase = options.two_phase;
   facts_.slot.failover = options.failover;
   copy_.SetSlotSnapshot(created.snapshot);
-  ended_.Clear();
+  memory_.ended.Clear();
+  memory_.streaming_pause.Clear();
   return created;
 }
 
@@ -363,7 +364,14 @@ absl::Status Session::Stream() {
       facts_.undecodable = Undecodable(table->shape);
   }
   RETURN_IF_ERROR(Agree());
-  const StreamOptions options = ChooseStreamOptions();
+  StreamOptions options = ChooseStreamOptions();
+  if (memory_.streaming_pause.active() &&
+      options.streaming != Streaming::kOff) {
+    options.streaming = Streaming::kOff;
+    RETURN_IF_ERROR(replica_.SetActivity(
+        absl::StrCat("transactions in progress are not streamed for now: ",
+                     memory_.streaming_pause.why())));
+  }
   ASSIGN_OR_RETURN(const std::unique_ptr<ReplicationStream> stream,
                    publisher_.StartReplication(options));
   on_publisher_ = false;
@@ -382,7 +390,8 @@ absl::Status Session::Stream() {
   applier_options.keep_messages = config_.publisher.messages;
   applier_options.binary = options.binary;
   applier_options.status_interval = config_.publisher.status_interval;
-  applier_options.spool_directory = DirectoryOf(replica_.path());
+  applier_options.spill.directory = DirectoryOf(replica_.path());
+  applier_options.spill.bytes_max = config_.replica.spill_limit;
   applier_options.doubt_prepared =
       identity_.timeline != replica_.state().slot_timeline &&
       !replica_.state().slot_on_standby;
@@ -392,7 +401,7 @@ absl::Status Session::Stream() {
   };
   applier_options.stop = stop_;
   applier_options.skip = skip_;
-  Applier applier(replica_, copy_, ended_, std::move(applier_options));
+  Applier applier(replica_, copy_, memory_.ended, std::move(applier_options));
 
   absl::Status status = StreamLoop(*stream, applier);
   if (applier.failed_table().has_value()) {
@@ -408,6 +417,9 @@ absl::Status Session::Stream() {
     restart_ = true;
   } else if (applier.needs_text()) {
     restart_ = true;
+  } else if (applier.spill_full().has_value() &&
+             options.streaming != Streaming::kOff) {
+    RETURN_IF_ERROR(PauseStreaming(*applier.spill_full()));
   } else if (applier.refused().has_value()) {
     refused_ = applier.refused();
     replica_.Rollback();
@@ -427,7 +439,7 @@ absl::Status Session::StreamLoop(ReplicationStream& stream, Applier& applier) {
       const absl::Time now = absl::Now();
       RETURN_IF_ERROR(applier.Consume(frames[i].bytes(), now));
       frames[i] = Frame();
-      const bool more = i + 1 < frames.size() || stream.HasFrames();
+      const bool more = i + 1 < frames.size() || stream.HasMore();
       RETURN_IF_ERROR(applier.Tick(now, more));
       if (applier.TakeConfirm()) stream.Confirm(applier.positions(), true);
       if (stop_()) break;
@@ -439,7 +451,7 @@ absl::Status Session::StreamLoop(ReplicationStream& stream, Applier& applier) {
       stream.Confirm(applier.positions(), true);
       return stop_() ? absl::CancelledError("told to stop") : received;
     }
-    RETURN_IF_ERROR(applier.Tick(now, stream.HasFrames()));
+    RETURN_IF_ERROR(applier.Tick(now, stream.HasMore()));
     stream.Confirm(applier.positions(), applier.TakeConfirm());
     RETURN_IF_ERROR(BetweenTransactions(applier, now));
   }
@@ -458,6 +470,7 @@ absl::Status Session::BetweenTransactions(Applier& applier, absl::Time now) {
   RETURN_IF_ERROR(replica_.CheckFiles());
   RETURN_IF_ERROR(TakeRequests());
   applier.SetSkip(skip_);
+  RETURN_IF_ERROR(TryStreamingAgain(now));
   return CopyWaiting();
 }
 

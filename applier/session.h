@@ -24,6 +24,7 @@
 #include "applier/negotiation.h"
 #include "applier/publisher.h"
 #include "applier/replica.h"
+#include "applier/streaming_pause.h"
 #include "applier/table_copy.h"
 
 namespace sublite {
@@ -46,17 +47,21 @@ struct SessionEnd {
                             // while: pauses begin anew
 };
 
-// What was said to the log once, and need not be said at every connect.
-using SaidOnce = std::set<std::string>;
+// What a process remembers from one session to the next.
+struct SessionMemory {
+  EndedTransactions ended;
+  StreamingPause streaming_pause;
+  // Said to the log once, and not again at every connect.
+  std::set<std::string> said;
+};
 
 class Session {
  public:
   // `stop` is asked often and also tells a watchdog that work goes on. `report`
-  // is told what is being done, in a short text. `said` outlives sessions.
+  // is told what is being done, in a short text.
   Session(const Config& config, Replica& replica, Publisher& publisher,
-          EndedTransactions& ended, std::function<bool()> stop,
-          std::function<void(std::string_view)> report,
-          SaidOnce* said = nullptr);
+          SessionMemory& memory, std::function<bool()> stop,
+          std::function<void(std::string_view)> report);
 
   SessionEnd Run();
 
@@ -102,17 +107,19 @@ class Session {
   absl::Status Stream();
   absl::Status StreamLoop(ReplicationStream& stream, Applier& applier);
   absl::Status BetweenTransactions(Applier& applier, absl::Time now);
+  // Goes on without streaming of transactions in progress.
+  absl::Status PauseStreaming(const Applier::SpillFull& full);
+  // Aborted, with `restart_`, when the pause is over.
+  absl::Status TryStreamingAgain(absl::Time now);
   StreamOptions ChooseStreamOptions() const;
 
   const Config& config_;
   Replica& replica_;
   Publisher& publisher_;
-  EndedTransactions& ended_;
+  SessionMemory& memory_;
   std::function<bool()> stop_;
   std::function<void(std::string_view)> report_;
   TableCopy copy_;
-  SaidOnce own_said_;
-  SaidOnce& said_;
 
   PublisherIdentity identity_;
   PublisherFacts facts_;

@@ -8,6 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "applier/byte_size.h"
 #include "schema/identifier.h"
 #include "schema/status.h"
 
@@ -239,6 +240,19 @@ absl::Status SetCopyRate(const SettingValue& value, Config* config) {
   return absl::OkStatus();
 }
 
+absl::Status SetSpillLimit(const SettingValue& value, Config* config) {
+  if (const auto* bytes = std::get_if<std::int64_t>(&value)) {
+    if (*bytes < 0) return Bad("must not be negative; 0 is no limit");
+    config->replica.spill_limit = *bytes;
+    return absl::OkStatus();
+  }
+  if (!std::holds_alternative<std::string>(value))
+    return Bad("must be a number of bytes, or a text like \"500MB\"");
+  ASSIGN_OR_RETURN(config->replica.spill_limit,
+                   ParseByteSize(std::get<std::string>(value)));
+  return absl::OkStatus();
+}
+
 absl::Status SetOnGap(const SettingValue& value, Config* config) {
   return GetChoice<OnGap>(value,
                           {{"resync", OnGap::kResync}, {"stop", OnGap::kStop}},
@@ -364,6 +378,13 @@ std::vector<Setting> OtherSettings() {
        SetMirrorIndexes},
       {"replica.copy_rate", "copy_rate", K::kInteger, "BYTES", "0", false,
        "Bytes a second that copies may take; 0 is no limit.", SetCopyRate},
+      {"replica.spill_limit", "spill_limit", K::kSize, "SIZE", "0", false,
+       "What staged changes of open transactions may take on disk beside the "
+       "file,\n"
+       "e.g. \"2GB\"; 0: all but the last 64 MB that are free. Where it is "
+       "reached the\n"
+       "publisher is asked to keep open transactions until they are committed.",
+       SetSpillLimit},
       {"replica.on_gap", "on_gap", K::kChoice, "resync|stop", "\"resync\"",
        false,
        "After a lost slot or another gap: copy again beside the old rows, or "
@@ -512,6 +533,7 @@ absl::StatusOr<SettingValue> ValueFromFlag(const Setting& setting,
     }
     case SettingKind::kText:
     case SettingKind::kDuration:
+    case SettingKind::kSize:
     case SettingKind::kList:
     case SettingKind::kChoice:
       break;

@@ -81,9 +81,10 @@ absl::Status Supervisor::Follow(bool* reopen) {
   }
   while (!Stopped()) {
     Session session(
-        config_, *replica, publisher_, ended_, [this] { return Stopped(); },
-        [this](std::string_view text) { announcer_.status(std::string(text)); },
-        &said_);
+        config_, *replica, publisher_, memory_, [this] { return Stopped(); },
+        [this](std::string_view text) {
+          announcer_.status(std::string(text));
+        });
     const SessionEnd end = session.Run();
     if (end.next == SessionEnd::Next::kStop) break;
     if (end.next == SessionEnd::Next::kReopen) {

@@ -1,10 +1,11 @@
 """Counts test cases after `bazel test`: count_tests.py EVENTS STATUS
 
 EVENTS is what --build_event_json_file wrote, STATUS the exit status of Bazel. Prints the failed cases and, last, one line
-"N passed, N failed" (", N skipped" if any); exits with 1 if any failed. The events say which test targets there were, so
+"N passed, N failed" (", N skipped" if any, with the reasons in the lines before); exits with 1 if any failed. The events say which test targets there were, so
 neither a stale log counts nor does a target without a log go missing.
 """
 
+import collections
 import json
 import sys
 import urllib.parse
@@ -27,8 +28,8 @@ def read_events(path):
 
 
 def read_cases(uri):
-    """(passed, names of failed, skipped) of one test.xml."""
-    passed, failed, skipped = 0, [], 0
+    """(passed, names of failed, reasons of skipped) of one test.xml."""
+    passed, failed, skipped = 0, [], []
     path = urllib.parse.unquote(urllib.parse.urlparse(uri).path)
     with open(path, "rb") as file:  # a failure message may hold bytes that are no UTF-8
         text = file.read().decode("utf-8", "replace").encode("utf-8")
@@ -36,15 +37,18 @@ def read_cases(uri):
         if case.find("failure") is not None or case.find("error") is not None:
             failed.append(f"{case.get('classname', '')}.{case.get('name')}".lstrip("."))
         elif case.find("skipped") is not None or case.get("status") == "notrun" or case.get("result") == "skipped":
-            skipped += 1
+            note = case.find("skipped")
+            # GoogleTest puts the place before the reason.
+            reason = note.get("message", "").strip().splitlines()[-1:] if note is not None else []
+            skipped.append("".join(reason) or "no reason given")
         else:
             passed += 1
     return passed, failed, skipped
 
 
 def count(events):
-    """(passed, lines about failures, skipped) over all targets."""
-    passed, failures, skipped = 0, [], 0
+    """(passed, lines about failures, reasons of the skipped) over all targets."""
+    passed, failures, skipped = 0, [], []
     results = {}  # (label, run, shard) -> (attempt, event): the last attempt counts
     summed_up = set()  # labels of the tests that were asked for; one that a filter left out is not here
     for event in events:
@@ -84,7 +88,9 @@ def main(events_path, status):
         failures.append(f"bazel test ended with status {status}")
     for failure in failures:
         print("failed:", failure)
-    print(f"{passed} passed, {len(failures)} failed" + (f", {skipped} skipped" if skipped else ""))
+    for reason, cases in sorted(collections.Counter(skipped).items()):
+        print(f"skipped: {cases} ({reason})")
+    print(f"{passed} passed, {len(failures)} failed" + (f", {len(skipped)} skipped" if skipped else ""))
     return 1 if failures else 0
 
 

@@ -71,6 +71,15 @@ as_postgres() {
   if ((EUID == 0)); then (cd / && runuser -u postgres -- "$@"); else "$@"; fi
 }
 
+# Where scripts/setup keeps servers of other versions, each in postgresql-MAJOR.MINOR: for all users, and where a user may
+# not write there, for that one alone (but not for root: the user postgres cannot enter its home). Tests look there too:
+# tests/support/pg_server.cc.
+SHARED_SERVERS=/var/cache/sublite
+# shellcheck disable=SC2034  # scripts/setup uses it
+OWN_SERVERS="$(getent passwd "$(id -u)" | cut -d: -f6)/.cache/sublite"
+# shellcheck disable=SC2034
+((EUID != 0)) || OWN_SERVERS=$SHARED_SERVERS
+
 # The folder of the server's programs: $SUBLITE_PGBIN or the newest that Debian installed.
 find_pgbin() {
   local newest

@@ -376,6 +376,10 @@ absl::StatusOr<std::vector<std::vector<std::string>>> FakePublisher::Query(
     return std::vector<std::vector<std::string>>{
         {identity.in_recovery ? "t" : "f"}};
   }
+  if (sql.find("pg_current_snapshot") != std::string_view::npos) {
+    return std::vector<std::vector<std::string>>{
+        {model_.CurrentSnapshot().ToString(), model_.end().ToString()}};
+  }
   if (sql.find("pg_current_wal_insert_lsn") != std::string_view::npos) {
     return std::vector<std::vector<std::string>>{{model_.end().ToString()}};
   }

@@ -32,6 +32,7 @@ namespace sublite::testing {
 namespace {
 
 constexpr char kServerUser[] = "postgres";
+constexpr char kMajorVariable[] = "SUBLITE_TEST_SERVER";
 constexpr std::size_t kLogTailBytes = 2000;
 
 // Those that logical replication needs, and what makes a test server quick.
@@ -62,29 +63,53 @@ absl::Status SystemError(const std::string& what) {
   return absl::InternalError(absl::StrCat(what, ": ", std::strerror(errno)));
 }
 
-absl::StatusOr<std::string> FindPrograms() {
-  if (const char* chosen = std::getenv("SUBLITE_PGBIN");
-      chosen != nullptr && *chosen != '\0')
-    return {chosen};
+// Where scripts/setup keeps servers that are not Debian's: for all users, and
+// where a user has no rights there, for that one alone.
+std::vector<std::string> ServerHomes() {
+  std::vector<std::string> homes = {"/var/cache/sublite"};
+  const passwd* user = getpwuid(geteuid());
+  if (user != nullptr && geteuid() != 0)
+    homes.push_back(absl::StrCat(user->pw_dir, "/.cache/sublite"));
+  return homes;
+}
+
+// Of the paths that fit `pattern`, that with the highest number behind its
+// first `prefix` characters; "" if there is none.
+std::string FindNewest(const std::string& pattern, std::size_t prefix) {
   glob_t found = {};
   std::string newest;
-  int newest_version = 0;
-  if (glob("/usr/lib/postgresql/*/bin/initdb", 0, nullptr, &found) == 0) {
+  int newest_number = -1;
+  if (glob(pattern.c_str(), 0, nullptr, &found) == 0) {
     for (std::size_t i = 0; i < found.gl_pathc; ++i) {
       const std::string path = found.gl_pathv[i];
-      const int version =
-          std::atoi(path.c_str() + std::strlen("/usr/lib/postgresql/"));
-      if (version <= newest_version) continue;
-      newest_version = version;
-      newest = path.substr(0, path.rfind('/'));
+      const int number = std::atoi(path.c_str() + prefix);
+      if (number <= newest_number) continue;
+      newest_number = number;
+      newest = path;
     }
   }
   globfree(&found);
-  if (newest.empty())
-    return absl::NotFoundError(
-        "no PostgreSQL server programs; run scripts/setup or set "
-        "SUBLITE_PGBIN");
   return newest;
+}
+
+absl::StatusOr<std::string> FindMajor(const std::string& major) {
+  const std::string debian =
+      absl::StrCat("/usr/lib/postgresql/", major, "/bin");
+  if (access(absl::StrCat(debian, "/initdb").c_str(), X_OK) == 0) return debian;
+  for (const std::string& home : ServerHomes()) {
+    const std::string release = absl::StrCat(home, "/postgresql-", major, ".");
+    const std::string newest =
+        FindNewest(absl::StrCat(release, "*/bin"), release.size());
+    if (!newest.empty()) return newest;
+  }
+  return absl::NotFoundError(absl::StrCat("no server programs of PostgreSQL ",
+                                          major,
+                                          "; run scripts/setup servers"));
+}
+
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
 }
 
 // PostgreSQL refuses to run as root.
@@ -129,6 +154,21 @@ std::string SettingLine(const std::string& name, const std::string& value) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::string> FindServerPrograms() {
+  const std::string major = Environment(kMajorVariable);
+  if (!major.empty()) return FindMajor(major);
+  const std::string chosen = Environment("SUBLITE_PGBIN");
+  if (!chosen.empty()) return chosen;
+  const std::string debian = "/usr/lib/postgresql/";
+  const std::string newest =
+      FindNewest(absl::StrCat(debian, "*/bin/initdb"), debian.size());
+  if (newest.empty())
+    return absl::NotFoundError(
+        "no PostgreSQL server programs; run scripts/setup or set "
+        "SUBLITE_PGBIN");
+  return newest.substr(0, newest.rfind('/'));
+}
 
 // ---- PgSession ----
 
@@ -182,7 +222,7 @@ absl::StatusOr<std::string> PgSession::Scalar(const std::string& sql) {
 absl::StatusOr<std::unique_ptr<PgServer>> PgServer::Start(
     const PgServerOptions& options) {
   std::unique_ptr<PgServer> server(new PgServer());
-  ASSIGN_OR_RETURN(server->programs_, FindPrograms());
+  ASSIGN_OR_RETURN(server->programs_, FindServerPrograms());
   if (options.tcp) {
     ASSIGN_OR_RETURN(server->port_, FreePort());
   }
@@ -193,6 +233,10 @@ absl::StatusOr<std::unique_ptr<PgServer>> PgServer::Start(
   ASSIGN_OR_RETURN(const std::string version,
                    server->Scalar("show server_version_num"));
   server->major_version_ = std::atoi(version.c_str()) / 10000;
+  const std::string wanted = Environment(kMajorVariable);
+  if (!wanted.empty() && wanted != absl::StrCat(server->major_version_))
+    return absl::InternalError(absl::StrCat(server->programs_, " is version ",
+                                            version, ", not ", wanted));
   return server;
 }
 

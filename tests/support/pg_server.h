@@ -4,18 +4,19 @@
 //   ASSERT_OK(server->Exec("create table t (id int primary key)"));
 //   ... conninfo = server->Conninfo() ...
 //
-// The programs are those in $SUBLITE_PGBIN, else the newest below
-// /usr/lib/postgresql. As root the server runs as the user postgres, else as
-// the caller. It listens on a Unix socket in a folder of its own below /tmp (so
-// that no two servers ever meet), trusts everybody who can reach it, and is set
-// up for logical decoding with so little memory (logical_decoding_work_mem =
-// 64kB) that transactions of some hundred rows are streamed.
+// The programs are those of the major version that $SUBLITE_TEST_SERVER names
+// (postgres_test.bzl sets it), else those in $SUBLITE_PGBIN, else the newest
+// below /usr/lib/postgresql. As root the server runs as the user postgres, else
+// as the caller. It listens on a Unix socket in a folder of its own below /tmp
+// (so that no two servers ever meet), trusts everybody who can reach it, and is
+// set up for logical decoding with so little memory (logical_decoding_work_mem
+// = 64kB) that transactions of some hundred rows are streamed.
 //
 // Ownership: the server and its folder go with the object; a guard process of
 // its own sees to that even where the test is killed. Starting takes about a
 // second: make one server per test binary, and databases in it. A test that
-// uses it is tagged ["local", "postgres"]: in Bazel's sandbox there is no other
-// user to change to.
+// uses it is declared with postgres_test.bzl, and tagged ["local", "postgres"]
+// there: in Bazel's sandbox there is no other user to change to.
 //
 // Errors: Internal with the program's own words. Threads: one at a time, for
 // the server and for each session.
@@ -71,6 +72,10 @@ struct PgServerOptions {
   // Also listen on a free port of 127.0.0.1.
   bool tcp = false;
 };
+
+// The folder of initdb, pg_ctl and postgres that Start() uses. NotFound, with
+// what to do, where that version is not installed.
+absl::StatusOr<std::string> FindServerPrograms();
 
 class PgServer {
  public:

@@ -11,9 +11,12 @@
 namespace sublite {
 namespace {
 
-// A backlog is committed this often: long enough to share the cost of a commit,
-// short enough for readers to see it move.
-constexpr absl::Duration kGroupTime = absl::Milliseconds(200);
+// How long transactions share a commit while more of them wait. Readers of a
+// busy stream are not kept waiting; while an old backlog is worked off nobody
+// notices, and fewer commits write less.
+constexpr absl::Duration kGroupTime = absl::Milliseconds(20);
+constexpr absl::Duration kBacklogGroupTime = absl::Milliseconds(200);
+constexpr absl::Duration kBacklogAge = absl::Seconds(2);
 // That the publisher was heard is written this often when there is nothing else
 // to write.
 constexpr absl::Duration kContactEvery = absl::Seconds(60);
@@ -27,6 +30,7 @@ Applier::Applier(Replica& replica, TableCopy& copy, EndedTransactions& ended,
       ended_(ended),
       options_(std::move(options)),
       prepared_(replica.database()),
+      spill_(options_.spill),
       reached_(replica.state().applied.value_or(Lsn())),
       committed_(reached_) {}
 
@@ -88,10 +92,14 @@ absl::Status Applier::Do(const Step& step, const Message& message,
       return EndApplying(commit.end_lsn, commit.commit_time);
     }
     case Action::kOpenSpool:
-      spools_[step.xid] = std::make_unique<Spool>(options_.spool_directory);
+      OpenSpool(step.xid, assembler_.in_stream_block() ? Spool::Limit::kCounts
+                                                       : Spool::Limit::kNone);
       return absl::OkStatus();
-    case Action::kStage:
-      return Stage(step, message, payload);
+    case Action::kStage: {
+      const absl::Status staged = Stage(step, message, payload);
+      if (!staged.ok()) NoteSpillFull(staged);
+      return staged;
+    }
     case Action::kVoid: {
       ASSIGN_OR_RETURN(Spool * spool, FindSpool(step.xid));
       spool->AbortSubtransaction(step.subxid);
@@ -151,6 +159,7 @@ absl::Status Applier::EndApplying(Lsn end_lsn, PgTime commit_time) {
   ended_.Add(ended.xid);
   RETURN_IF_ERROR(CopyStale());
   applying_.reset();
+  last_commit_ = commit_time;
   if (end_lsn > reached_) reached_ = end_lsn;
   // An empty transaction moves the position with the next write, not with one
   // of its own.
@@ -181,7 +190,9 @@ absl::Status Applier::Tick(absl::Time now, bool more) {
   now_ = now;
   if (!applying_ && replica_.in_transaction()) {
     if (group_began_ == absl::InfinitePast()) group_began_ = now;
-    if (!more || now - group_began_ >= kGroupTime) {
+    const bool backlog = now - ToTime(last_commit_) >= kBacklogAge;
+    const absl::Duration group_time = backlog ? kBacklogGroupTime : kGroupTime;
+    if (!more || now - group_began_ >= group_time) {
       RETURN_IF_ERROR(CommitGroup(now));
       group_began_ = absl::InfinitePast();
     }

@@ -23,11 +23,14 @@
 //
 // Errors end the connection; the caller rolls back and begins again from the
 // stored position:
-//   FailedPrecondition  a transaction that the replica refuses (a local trigger
-//   or constraint): `refused()` says which Aborted             a table cannot
-//   be copied: `failed_table()` says which; it is put aside and the rest goes
-//   on DataLoss            the stream contradicts itself others              of
-//   the file or of the connection
+// - FailedPrecondition: a transaction that the replica refuses (a local trigger
+//   or constraint); `refused()` says which.
+// - Aborted: a table cannot be copied; `failed_table()` says which. It is put
+//   aside and the rest goes on.
+// - Any, with `spill_full()`: open transactions cannot be staged. In a stream
+//   that is not asked for them they need not be.
+// - DataLoss: the stream contradicts itself.
+// - Others: of the file or of the connection.
 // Threads: one. Time comes in as an argument, so a run can be replayed.
 #ifndef SUBLITE_APPLIER_APPLIER_H_
 #define SUBLITE_APPLIER_APPLIER_H_
@@ -48,6 +51,7 @@
 #include "applier/publisher.h"
 #include "applier/relation_map.h"
 #include "applier/replica.h"
+#include "applier/spill_file.h"
 #include "applier/staging.h"
 #include "applier/table_copy.h"
 #include "applier/wire/decode.h"
@@ -69,7 +73,7 @@ struct ApplierOptions {
   bool keep_messages = false;
   bool binary = false;  // the stream was asked for binary values
   absl::Duration status_interval = absl::Seconds(10);
-  std::string spool_directory;
+  SpillOptions spill;
   // The publisher is not the server that the slot was made on (a standby was
   // promoted): its slot may have begun two-phase decoding later than ours, so a
   // COMMIT PREPARED of unknown work is a gap. On the slot's own server it is
@@ -122,6 +126,13 @@ class Applier {
     std::string error;
   };
   const std::optional<Refused>& refused() const { return refused_; }
+  // What was staged when no more could be. Spools of streamed transactions
+  // only: a prepared transaction has to be staged in any case.
+  struct SpillFull {
+    std::vector<Xid> open;
+    std::string error;
+  };
+  const std::optional<SpillFull>& spill_full() const { return spill_full_; }
   // A table came whose values have no binary decoder: the stream has to be
   // asked for text.
   bool needs_text() const { return needs_text_; }
@@ -158,8 +169,10 @@ class Applier {
                          std::string_view why);
   absl::Status CopyStale();
 
+  void OpenSpool(Xid xid, Spool::Limit limit);
   absl::Status Stage(const Step& step, const Message& message,
                      std::string_view payload);
+  void NoteSpillFull(const absl::Status& status);
   absl::Status StageDefinition(Spool& spool, Xid xid, Oid oid);
   absl::Status Seal(Xid xid, std::string_view gid, Lsn prepare_lsn, Lsn end_lsn,
                     PgTime time);
@@ -181,6 +194,7 @@ class Applier {
 
   Assembler assembler_;
   RelationMap relations_;
+  SpillFile spill_;  // outlives the spools
   absl::flat_hash_map<Xid, std::unique_ptr<Spool>> spools_;
   DecodeScratch scratch_;
   DecodeScratch replay_scratch_;
@@ -197,12 +211,14 @@ class Applier {
   Lsn durable_;
   absl::Time now_;
   absl::Time group_began_ = absl::InfinitePast();
+  PgTime last_commit_;  // of the transaction that was applied last
   absl::Time last_written_ = absl::InfinitePast();
   absl::Time last_synced_ = absl::InfinitePast();
   bool confirm_ = false;
   bool catalog_due_ = false;
   std::optional<FailedTable> failed_table_;
   std::optional<Refused> refused_;
+  std::optional<SpillFull> spill_full_;
   bool needs_text_ = false;
 };
 

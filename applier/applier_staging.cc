@@ -11,6 +11,21 @@
 
 namespace sublite {
 
+void Applier::OpenSpool(Xid xid, Spool::Limit limit) {
+  spools_[xid] = std::make_unique<Spool>(spill_, limit);
+}
+
+void Applier::NoteSpillFull(const absl::Status& status) {
+  if (!absl::IsResourceExhausted(status) && !absl::IsUnavailable(status))
+    return;
+  if (!assembler_.in_stream_block()) return;
+  spill_full_.emplace();
+  spill_full_->error = std::string(status.message());
+  for (const auto& [xid, spool] : spools_) spill_full_->open.push_back(xid);
+  // What they hold is worth nothing any more, and the space is wanted.
+  spools_.clear();
+}
+
 absl::StatusOr<Spool*> Applier::FindSpool(Xid xid) {
   const auto found = spools_.find(xid);
   if (found == spools_.end())
@@ -93,8 +108,8 @@ absl::Status Applier::Seal(Xid xid, std::string_view gid, Lsn prepare_lsn,
     spool = std::move(found->second);
     spools_.erase(found);
   } else {
-    spool = std::make_unique<Spool>(
-        options_.spool_directory);  // it changed nothing
+    // It changed nothing.
+    spool = std::make_unique<Spool>(spill_, Spool::Limit::kNone);
   }
   RETURN_IF_ERROR(replica_.Begin());
   RETURN_IF_ERROR(prepared_.Seal(

@@ -16,6 +16,12 @@ inline PgTime ToPgTime(absl::Time time) {
   return PgTimeFromUnixMicros(absl::ToUnixMicros(time));
 }
 
+// Saturates: the publisher may send any 64 bits.
+inline absl::Time ToTime(PgTime time) {
+  return absl::FromUnixMicros(time.micros) -
+         absl::Microseconds(PgTimeFromUnixMicros(0).micros);
+}
+
 // `2024-02-29 12:00:00.5+00:00` for now.
 inline std::string NowText() { return FormatPgTime(ToPgTime(absl::Now())); }
 

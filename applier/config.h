@@ -65,6 +65,9 @@ struct Config {
     std::string schema_separator = ".";
     bool mirror_indexes = true;
     std::uint64_t copy_rate = 0;  // bytes a second; 0: no limit
+    // Bytes that the staged changes of open transactions may take; 0: no limit
+    // of its own (spill_file.h).
+    std::int64_t spill_limit = 0;
     OnGap on_gap = OnGap::kResync;
     bool drop_unpublished = false;
   } replica;

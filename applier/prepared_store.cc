@@ -1,5 +1,6 @@
 #include "applier/prepared_store.h"
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -8,7 +9,8 @@
 namespace sublite {
 namespace {
 
-// Parts keep memory bounded when the work is written and when it is replayed.
+// Parts keep memory bounded when the work is written and when it is replayed. A
+// record may go over from one to the next.
 constexpr std::size_t kPartBytes = 128 * 1024;
 
 }  // namespace
@@ -49,14 +51,25 @@ absl::Status PreparedStore::Seal(const PreparedTransaction& transaction,
   std::int64_t bytes = 0;
   int part = 0;
   std::string data;
+  const auto add = [&](std::string_view more) {
+    while (!more.empty()) {
+      const std::string_view piece = more.substr(0, kPartBytes - data.size());
+      data.append(piece);
+      more.remove_prefix(piece.size());
+      if (data.size() < kPartBytes) break;
+      bytes += static_cast<std::int64_t>(data.size());
+      RETURN_IF_ERROR(AddPart(id, part++, data));
+      data.clear();
+    }
+    return absl::OkStatus();
+  };
+  std::string header;
   RETURN_IF_ERROR(spool.ForEach([&](const StagedRecord& record) {
     if (!record.describes()) ++changes;
-    AppendRecord(record, &data);
-    if (data.size() < kPartBytes) return absl::OkStatus();
-    bytes += static_cast<std::int64_t>(data.size());
-    const absl::Status status = AddPart(id, part++, data);
-    data.clear();
-    return status;
+    header.clear();
+    AppendRecordHeader(record, &header);
+    RETURN_IF_ERROR(add(header));
+    return add(record.message);
   }));
   bytes += static_cast<std::int64_t>(data.size());
   if (!data.empty()) RETURN_IF_ERROR(AddPart(id, part, data));
@@ -85,20 +98,30 @@ absl::Status PreparedStore::ForEach(
                    database_.Prepare("select data from sublite_staged where "
                                      "prepared_id = ?1 and part = ?2"));
   RETURN_IF_ERROR(select.BindInt(1, id));
+  std::string data;  // what is not visited yet
   for (int part = 0;; ++part) {
     RETURN_IF_ERROR(select.BindInt(2, part));
     ASSIGN_OR_RETURN(const bool row, select.Step());
-    if (!row) return absl::OkStatus();
+    if (!row) break;
+    const std::string_view blob = select.Blob(0);
+    // A huge record is put together in memory once, without growing.
+    data.reserve(std::max(RecordSize(data), data.size() + blob.size()));
+    data.append(blob);
     // No statement may be active while changes are applied: SQLite would refuse
     // to drop an index or a table.
-    const std::string copy(select.Blob(0));
     select.Reset();
-    std::string_view data = copy;
-    while (!data.empty()) {
-      ASSIGN_OR_RETURN(const StagedRecord record, TakeRecord(&data));
+    std::string_view rest = data;
+    while (rest.size() >= RecordSize(rest)) {
+      ASSIGN_OR_RETURN(const StagedRecord record, TakeRecord(&rest));
       RETURN_IF_ERROR(visit(record));
     }
+    data.erase(0, data.size() - rest.size());
+    if (data.capacity() > 8 * kPartBytes && RecordSize(data) < kPartBytes)
+      data.shrink_to_fit();
   }
+  return data.empty() ? absl::OkStatus()
+                      : absl::DataLossError(
+                            "a prepared transaction ends inside a record");
 }
 
 absl::Status PreparedStore::Remove(std::int64_t id) {

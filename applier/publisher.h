@@ -45,6 +45,14 @@ struct PublisherIdentity {
   std::vector<TimelineSwitch> history;  // TIMELINE_HISTORY, ascending; empty on
                                         // timeline 1 or where the file is gone
   Lsn wal_end;                          // IDENTIFY_SYSTEM xlogpos
+  bool in_recovery = false;  // a standby; it may be promoted at any moment
+  // When this very server was started, in its own words: tells it from its
+  // standbys, which have the same system identifier.
+  std::string started_at;
+  // Where the timeline left its parent; 0 on timeline 1, or if not known.
+  Lsn timeline_began() const {
+    return history.empty() ? Lsn() : history.back().left_at;
+  }
   std::string database;
   int server_version = 0;  // PQserverVersion: 150018 for 15.18
   std::string
@@ -60,6 +68,10 @@ struct SlotState {
   Lsn confirmed_flush;  // 0 while NULL (still being made)
   Lsn restart;
   bool two_phase = false;
+  bool failover = false;
+  // A copy on a standby of the primary's slot, which cannot be used before the
+  // standby is promoted. Without a meaning on a primary.
+  bool synced = false;
   bool lost =
       false;  // wal_status = 'lost', or an invalidation_reason, or conflicting
   std::string lost_reason;  // in PostgreSQL's words where it gives any
@@ -135,8 +147,10 @@ class ReplicationStream {
   // Positions never go back.
   virtual void Confirm(const Positions& positions, bool now) = 0;
 
-  // True when frames wait that Receive has not yet delivered. Never blocks.
-  virtual bool HasFrames() const = 0;
+  // True when frames wait that Receive has not yet delivered, or follow so
+  // densely that more are certain within a moment. Never blocks; Receive
+  // returns when it becomes false.
+  virtual bool HasMore() const = 0;
 
   // When the server was last heard (frame or keepalive), by absl::Now().
   virtual absl::Time LastHeard() const = 0;
@@ -179,6 +193,8 @@ class Publisher {
   virtual absl::StatusOr<CreatedSlot> CreateSlot(
       const SlotOptions& options,
       const std::function<void(std::string_view)>& on_wait) = 0;
+  // Lets standbys keep a copy of the slot (server 17+, not on a standby).
+  virtual absl::Status EnableFailover(const std::string& name) = 0;
   // NotFound if there is none; Unavailable while it is active.
   virtual absl::Status DropSlot(const std::string& name) = 0;
 

@@ -157,8 +157,9 @@ absl::Status Replica::LoadState() {
   ASSIGN_OR_RETURN(
       Statement select,
       database_->Prepare("select applied_pos, slot, slot_snapshot, "
-                         "system_identifier, source, timeline, slot_timeline "
-                         "from sublite_state"));
+                         "system_identifier, source, timeline, slot_timeline, "
+                         "slot_on_standby, timeline_began from "
+                         "sublite_state"));
   ASSIGN_OR_RETURN(const bool row, select.Step());
   if (!row) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -177,6 +178,8 @@ absl::Status Replica::LoadState() {
   state_.source = select.Int(4);
   state_.timeline = static_cast<std::uint32_t>(select.Int(5));
   state_.slot_timeline = static_cast<std::uint32_t>(select.Int(6));
+  state_.slot_on_standby = select.Int(7) != 0;
+  state_.timeline_began = Lsn(static_cast<std::uint64_t>(select.Int(8)));
   return absl::OkStatus();
 }
 
@@ -314,13 +317,15 @@ absl::Status Replica::SetSlot(const std::string& slot,
       database_->Prepare(
           "update sublite_state set slot = ?1, slot_pos = ?2, slot_snapshot = "
           "?3, "
-          "applied_pos = ?2, applied_commit_time = null, slot_timeline = ?4"));
+          "applied_pos = ?2, applied_commit_time = null, slot_timeline = ?4, "
+          "slot_on_standby = ?5"));
   const std::string snapshot = created.snapshot.ToString();
   RETURN_IF_ERROR(update.BindText(1, slot));
   RETURN_IF_ERROR(update.BindInt(
       2, static_cast<std::int64_t>(created.consistent_point.value())));
   RETURN_IF_ERROR(update.BindText(3, snapshot));
   RETURN_IF_ERROR(update.BindInt(4, publisher.timeline));
+  RETURN_IF_ERROR(update.BindInt(5, publisher.in_recovery ? 1 : 0));
   RETURN_IF_ERROR(update.Run());
   // What was prepared before is decided by the new slot's stream or by the
   // copies.
@@ -328,6 +333,7 @@ absl::Status Replica::SetSlot(const std::string& slot,
       "delete from sublite_staged; delete from sublite_prepared"));
   state_.slot = slot;
   state_.slot_timeline = publisher.timeline;
+  state_.slot_on_standby = publisher.in_recovery;
   state_.slot_snapshot = created.snapshot;
   state_.applied = created.consistent_point;
   return absl::OkStatus();
@@ -339,16 +345,22 @@ absl::Status Replica::SetPublisher(const PublisherIdentity& publisher) {
       database_->Prepare(
           "update sublite_state set source = source + "
           "(coalesce(system_identifier, ?1) <> ?1), "
-          "system_identifier = ?1, timeline = ?2, server_version = ?3"));
+          "system_identifier = ?1, timeline = ?2, server_version = ?3, "
+          "timeline_began = ?4"));
   RETURN_IF_ERROR(update.BindText(1, publisher.system_identifier));
   RETURN_IF_ERROR(update.BindInt(2, publisher.timeline));
   RETURN_IF_ERROR(update.BindText(3, publisher.server_version_text));
+  const Lsn began = publisher.timeline_began();
+  RETURN_IF_ERROR(began.valid() ? update.BindInt(4, static_cast<std::int64_t>(
+                                                        began.value()))
+                                : update.BindNull(4));
   RETURN_IF_ERROR(update.Run());
   if (!state_.system_identifier.empty() &&
       state_.system_identifier != publisher.system_identifier)
     ++state_.source;
   state_.system_identifier = publisher.system_identifier;
   state_.timeline = publisher.timeline;
+  state_.timeline_began = began;
   return absl::OkStatus();
 }
 

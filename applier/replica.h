@@ -41,7 +41,9 @@ struct ReplicaState {
   std::optional<Snapshot> slot_snapshot;
   std::string system_identifier;
   std::uint32_t timeline = 0;       // the publisher's at the last contact
+  Lsn timeline_began;               // where it left its parent, if known
   std::uint32_t slot_timeline = 0;  // the publisher's when the slot was made
+  bool slot_on_standby = false;
   std::int64_t source = 0;
 };
 

@@ -27,32 +27,18 @@ std::string DirectoryOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-int ProtocolVersion(int server_version) {
-  if (server_version >= 160000) return 4;
-  if (server_version >= 150000) return 3;
-  return server_version >= 140000 ? 2 : 1;
-}
-
-Streaming ChooseStreaming(StreamingSetting setting, int server_version) {
-  if (setting == StreamingSetting::kOff || server_version < 140000)
-    return Streaming::kOff;
-  if (setting == StreamingSetting::kOn || server_version < 160000)
-    return Streaming::kOn;
-  return Streaming::kParallel;
-}
-
 }  // namespace
 
 Session::Session(const Config& config, Replica& replica, Publisher& publisher,
-                 EndedTransactions& ended, std::function<bool()> stop,
+                 SessionMemory& memory, std::function<bool()> stop,
                  std::function<void(std::string_view)> report)
     : config_(config),
       replica_(replica),
       publisher_(publisher),
-      ended_(ended),
+      memory_(memory),
       stop_(std::move(stop)),
       report_(std::move(report)),
-      copy_(replica, publisher, config, ended, stop_,
+      copy_(replica, publisher, config, memory.ended, stop_,
             [this](const ReplicaTable& table, std::int64_t rows,
                    double expected) {
               const std::string of =
@@ -112,6 +98,15 @@ absl::Status Session::Work() {
                    publisher_.Query("show synchronous_standby_names"));
   synchronous_ =
       !standbys.empty() && !standbys[0].empty() && !standbys[0][0].empty();
+  facts_.version = identity_.server_version;
+  facts_.version_text = identity_.server_version_text;
+  facts_.in_recovery = identity_.in_recovery;
+  if (config_.publisher.binary) {
+    ASSIGN_OR_RETURN(const auto encoding,
+                     publisher_.Query("show server_encoding"));
+    if (!encoding.empty() && !encoding[0].empty())
+      facts_.encoding = encoding[0][0];
+  }
   RETURN_IF_ERROR(KnowPublisher());
   RETURN_IF_ERROR(TakeRequests());
   RETURN_IF_ERROR(CopyWaiting());
@@ -132,6 +127,26 @@ absl::Status Session::KnowPublisher() {
   }
   ASSIGN_OR_RETURN(const SlotState slot,
                    publisher_.ReadSlot(config_.publisher.slot));
+  RETURN_IF_ERROR(CheckSlot(slot));
+  RETURN_IF_ERROR(replica_.SetPublications(config_.publisher.publications));
+  const bool fresh = !replica_.state().applied.has_value();
+  const std::string gap = fresh ? std::string()
+                                : FindGap(WhatWeFollowed(), identity_, slot,
+                                          config_.publisher.slot);
+  // One that is made anew is made as it is wanted.
+  facts_.slot = fresh || !gap.empty() ? SlotState() : slot;
+  RETURN_IF_ERROR(Agree());
+  if (fresh) {
+    RETURN_IF_ERROR(StartAnew(slot, publications));
+  } else {
+    RETURN_IF_ERROR(gap.empty() ? GoOn(slot)
+                                : ReplaceSlot(slot, publications, gap));
+  }
+  RETURN_IF_ERROR(copy_.DropHidden());
+  return Reconcile(publications, false);
+}
+
+absl::Status Session::CheckSlot(const SlotState& slot) const {
   if (slot.exists && slot.plugin != "pgoutput") {
     return absl::FailedPreconditionError(absl::StrCat(
         "slot ", config_.publisher.slot, " belongs to another program (plugin ",
@@ -142,6 +157,8 @@ absl::Status Session::KnowPublisher() {
         "slot ", config_.publisher.slot, " belongs to database ", slot.database,
         ", not ", identity_.database, ": choose another publisher.slot"));
   }
+  const std::string wait = WhyWait(WhatWeFollowed(), identity_, slot);
+  if (!wait.empty()) return absl::UnavailableError(wait);
   if (slot.active) {
     return absl::UnavailableError(
         absl::StrCat("slot ", config_.publisher.slot,
@@ -149,69 +166,54 @@ absl::Status Session::KnowPublisher() {
                      ": an earlier connection that the server has not given up "
                      "yet, or a second sublite with the same slot"));
   }
-  RETURN_IF_ERROR(replica_.SetPublications(config_.publisher.publications));
-  if (!replica_.state().applied.has_value()) {
-    RETURN_IF_ERROR(StartAnew(slot, publications));
-  } else {
-    ASSIGN_OR_RETURN(const std::string gap, FindGap(slot));
-    RETURN_IF_ERROR(gap.empty() ? replica_.Transaction([&] {
-      return replica_.SetPublisher(identity_);
-    })
-                                : ReplaceSlot(slot, publications, gap));
-  }
-  RETURN_IF_ERROR(copy_.DropHidden());
-  return Reconcile(publications, false);
+  return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> Session::FindGap(const SlotState& slot) {
+Followed Session::WhatWeFollowed() const {
   const ReplicaState& state = replica_.state();
-  const Lsn applied = *state.applied;
-  if (state.system_identifier != identity_.system_identifier) {
-    return absl::StrCat("the publisher is another one (system identifier ",
-                        identity_.system_identifier, ", was ",
-                        state.system_identifier, ")");
+  Followed followed;
+  followed.applied = state.applied.value_or(Lsn());
+  followed.slot = state.slot;
+  followed.system_identifier = state.system_identifier;
+  followed.timeline = state.timeline;
+  followed.timeline_began = state.timeline_began;
+  followed.slot_on_standby = state.slot_on_standby;
+  return followed;
+}
+
+// Follows the slot from our position.
+absl::Status Session::GoOn(const SlotState& slot) {
+  if (agreed_.enable_failover) {
+    RETURN_IF_ERROR(publisher_.EnableFailover(config_.publisher.slot));
+    facts_.slot.failover = true;
   }
-  if (state.slot != config_.publisher.slot) {
-    return absl::StrCat("the slot is another one (", config_.publisher.slot,
-                        ", was ", state.slot, ")");
+  const std::uint32_t was = replica_.state().timeline;
+  return replica_.Transaction([&]() -> absl::Status {
+    if (was != 0 && was != identity_.timeline) {
+      const std::string detail = absl::StrCat(
+          "the publisher failed over from timeline ", was, " to ",
+          identity_.timeline, "; slot ", config_.publisher.slot, " at ",
+          slot.confirmed_flush.ToString(), " goes on without a gap");
+      LogInfo(detail);
+      RETURN_IF_ERROR(
+          replica_.AddEvent("failover", "", replica_.state().applied, detail));
+    }
+    return replica_.SetPublisher(identity_);
+  });
+}
+
+absl::Status Session::Agree() {
+  agreed_ = Negotiate(config_, facts_);
+  for (const Note& note : agreed_.notes) {
+    if (note.level == Note::Level::kRefuse)
+      return absl::FailedPreconditionError(note.text);
+    if (!memory_.said.insert(absl::StrCat(facts_.version, " ", note.text))
+             .second)
+      continue;
+    Log(note.level == Note::Level::kWarn ? LogLevel::kWarn : LogLevel::kInfo,
+        note.text);
   }
-  if (!slot.exists) return absl::StrCat("slot ", state.slot, " is gone");
-  if (slot.lost) {
-    return absl::StrCat("slot ", state.slot,
-                        " was invalidated: ", slot.lost_reason);
-  }
-  if (!slot.confirmed_flush.valid()) {
-    return absl::StrCat("slot ", state.slot, " was never finished");
-  }
-  if (slot.confirmed_flush > applied) {
-    return absl::StrCat("slot ", state.slot, " has moved to ",
-                        slot.confirmed_flush.ToString(),
-                        ", past this replica's ", applied.ToString(),
-                        " (a restored or cloned file?)");
-  }
-  if (identity_.wal_end < applied) {
-    return absl::StrCat(
-        "the publisher is at ", identity_.wal_end.ToString(),
-        ", before this replica's ", applied.ToString(),
-        " (restored to an earlier time, or failed over with a loss)");
-  }
-  if (state.timeline == 0 || state.timeline == identity_.timeline)
-    return std::string();
-  const auto left = std::find_if(
-      identity_.history.begin(), identity_.history.end(),
-      [&](const TimelineSwitch& s) { return s.timeline == state.timeline; });
-  if (left == identity_.history.end()) {
-    return absl::StrCat("the publisher is on timeline ", identity_.timeline,
-                        ", which does not come from this replica's ",
-                        state.timeline);
-  }
-  if (left->left_at < applied) {
-    return absl::StrCat("the publisher failed over to timeline ",
-                        identity_.timeline, " at ", left->left_at.ToString(),
-                        ", before this replica's ", applied.ToString(),
-                        ": what lies between is lost there");
-  }
-  return std::string();
+  return absl::OkStatus();
 }
 
 absl::StatusOr<CreatedSlot> Session::MakeSlot(const SlotState& old) {
@@ -221,10 +223,8 @@ absl::StatusOr<CreatedSlot> Session::MakeSlot(const SlotState& old) {
   }
   SlotOptions options;
   options.name = config_.publisher.slot;
-  options.two_phase =
-      config_.publisher.two_phase && identity_.server_version >= 150000;
-  options.failover =
-      config_.publisher.failover && identity_.server_version >= 170000;
+  options.two_phase = agreed_.slot_two_phase;
+  options.failover = agreed_.slot_failover;
   report_(absl::StrCat("creating slot ", options.name));
   ASSIGN_OR_RETURN(
       CreatedSlot created,
@@ -243,8 +243,20 @@ absl::StatusOr<CreatedSlot> Session::MakeSlot(const SlotState& old) {
   LogInfo(
       "created the replication slot",
       {{"slot", options.name}, {"lsn", created.consistent_point.ToString()}});
+  if (identity_.in_recovery) {
+    // Promoted meanwhile, and the slot may be one that standbys copy?
+    ASSIGN_OR_RETURN(const auto standby,
+                     publisher_.Query("select pg_is_in_recovery()"));
+    identity_.in_recovery =
+        standby.size() == 1 && standby[0].size() == 1 && standby[0][0] == "t";
+  }
+  facts_.slot = SlotState();
+  facts_.slot.exists = true;
+  facts_.slot.two_phase = options.two_phase;
+  facts_.slot.failover = options.failover;
   copy_.SetSlotSnapshot(created.snapshot);
-  ended_.Clear();
+  memory_.ended.Clear();
+  memory_.streaming_pause.Clear();
   return created;
 }
 
@@ -330,53 +342,35 @@ absl::Status Session::CopyAllBeside(const Publications& publications,
 // ------------------------------------------------------------------------------------------------
 // the stream
 
-absl::StatusOr<std::string> Session::WhyNotBinary() {
-  if (identity_.server_version < 140000)
-    return std::string("the server is older than version 14");
-  // Some send functions give the length before a conversion and the bytes after
-  // it.
-  ASSIGN_OR_RETURN(const auto encoding,
-                   publisher_.Query("show server_encoding"));
-  if (encoding.empty() || encoding[0].empty() || encoding[0][0] != "UTF8") {
-    return std::string("the publisher's database is not in UTF8");
-  }
-  for (const auto& table : replica_.tables()) {
-    if (table->state == TableState::kUnpublished) continue;
-    if (const TableColumn* column = FindUndecodable(table->shape)) {
-      return absl::StrCat("table ", table->shape.FullName(), ", column ",
-                          column->pg_name, " is of type ", column->pg_type,
-                          ", which has no binary decoder");
-    }
-  }
-  return std::string();
-}
-
 StreamOptions Session::ChooseStreamOptions() const {
-  const int version = identity_.server_version;
   StreamOptions options;
   options.slot = config_.publisher.slot;
   options.start = *replica_.state().applied;
-  options.protocol_version = ProtocolVersion(version);
+  options.protocol_version = agreed_.protocol_version;
   options.publications = config_.publisher.publications;
-  options.streaming = ChooseStreaming(config_.publisher.streaming, version);
-  options.two_phase = config_.publisher.two_phase && version >= 150000;
-  options.messages = config_.publisher.messages && version >= 140000;
-  options.origin_none = config_.publisher.origin_none && version >= 160000;
+  options.streaming = agreed_.streaming;
+  options.two_phase = agreed_.two_phase;
+  options.binary = agreed_.binary;
+  options.messages = agreed_.messages;
+  options.origin_none = agreed_.origin_none;
   return options;
 }
 
 absl::Status Session::Stream() {
-  StreamOptions options = ChooseStreamOptions();
-  if (config_.publisher.origin_none && !options.origin_none) {
-    return absl::FailedPreconditionError(
-        "publisher.origin = \"none\" needs a server of version 16 or later");
+  facts_.undecodable.clear();
+  for (const auto& table : replica_.tables()) {
+    if (table->state == TableState::kUnpublished) continue;
+    if (facts_.undecodable.empty())
+      facts_.undecodable = Undecodable(table->shape);
   }
-  if (config_.publisher.binary) {
-    ASSIGN_OR_RETURN(const std::string why_not, WhyNotBinary());
-    options.binary = why_not.empty();
-    if (!options.binary)
-      LogWarn("rows are asked for as text, not in binary form",
-              {{"why", why_not}});
+  RETURN_IF_ERROR(Agree());
+  StreamOptions options = ChooseStreamOptions();
+  if (memory_.streaming_pause.active() &&
+      options.streaming != Streaming::kOff) {
+    options.streaming = Streaming::kOff;
+    RETURN_IF_ERROR(replica_.SetActivity(
+        absl::StrCat("transactions in progress are not streamed for now: ",
+                     memory_.streaming_pause.why())));
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<ReplicationStream> stream,
                    publisher_.StartReplication(options));
@@ -386,8 +380,7 @@ absl::Status Session::Stream() {
   RETURN_IF_ERROR(replica_.SetState("streaming"));
   LogInfo("streaming", {{"lsn", options.start.ToString()},
                         {"slot", options.slot},
-                        {"protocol", absl::StrCat(options.protocol_version)},
-                        {"values", options.binary ? "binary" : "text"}});
+                        {"with", Describe(agreed_)}});
   report_(absl::StrCat("streaming from ", options.start.ToString()));
 
   ApplierOptions applier_options;
@@ -397,16 +390,18 @@ absl::Status Session::Stream() {
   applier_options.keep_messages = config_.publisher.messages;
   applier_options.binary = options.binary;
   applier_options.status_interval = config_.publisher.status_interval;
-  applier_options.spool_directory = DirectoryOf(replica_.path());
+  applier_options.spill.directory = DirectoryOf(replica_.path());
+  applier_options.spill.bytes_max = config_.replica.spill_limit;
   applier_options.doubt_prepared =
-      identity_.timeline != replica_.state().slot_timeline;
+      identity_.timeline != replica_.state().slot_timeline &&
+      !replica_.state().slot_on_standby;
   applier_options.still_fits = [this](const ReplicaTable& table,
                                       Lsn commit_lsn) {
     return StillFits(table, commit_lsn);
   };
   applier_options.stop = stop_;
   applier_options.skip = skip_;
-  Applier applier(replica_, copy_, ended_, std::move(applier_options));
+  Applier applier(replica_, copy_, memory_.ended, std::move(applier_options));
 
   absl::Status status = StreamLoop(*stream, applier);
   if (applier.failed_table().has_value()) {
@@ -422,6 +417,9 @@ absl::Status Session::Stream() {
     restart_ = true;
   } else if (applier.needs_text()) {
     restart_ = true;
+  } else if (applier.spill_full().has_value() &&
+             options.streaming != Streaming::kOff) {
+    RETURN_IF_ERROR(PauseStreaming(*applier.spill_full()));
   } else if (applier.refused().has_value()) {
     refused_ = applier.refused();
     replica_.Rollback();
@@ -441,7 +439,7 @@ absl::Status Session::StreamLoop(ReplicationStream& stream, Applier& applier) {
       const absl::Time now = absl::Now();
       RETURN_IF_ERROR(applier.Consume(frames[i].bytes(), now));
       frames[i] = Frame();
-      const bool more = i + 1 < frames.size() || stream.HasFrames();
+      const bool more = i + 1 < frames.size() || stream.HasMore();
       RETURN_IF_ERROR(applier.Tick(now, more));
       if (applier.TakeConfirm()) stream.Confirm(applier.positions(), true);
       if (stop_()) break;
@@ -453,7 +451,7 @@ absl::Status Session::StreamLoop(ReplicationStream& stream, Applier& applier) {
       stream.Confirm(applier.positions(), true);
       return stop_() ? absl::CancelledError("told to stop") : received;
     }
-    RETURN_IF_ERROR(applier.Tick(now, stream.HasFrames()));
+    RETURN_IF_ERROR(applier.Tick(now, stream.HasMore()));
     stream.Confirm(applier.positions(), applier.TakeConfirm());
     RETURN_IF_ERROR(BetweenTransactions(applier, now));
   }
@@ -472,6 +470,7 @@ absl::Status Session::BetweenTransactions(Applier& applier, absl::Time now) {
   RETURN_IF_ERROR(replica_.CheckFiles());
   RETURN_IF_ERROR(TakeRequests());
   applier.SetSkip(skip_);
+  RETURN_IF_ERROR(TryStreamingAgain(now));
   return CopyWaiting();
 }
 

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,8 +20,11 @@
 #include "absl/time/time.h"
 #include "applier/applier.h"
 #include "applier/config.h"
+#include "applier/known_publisher.h"
+#include "applier/negotiation.h"
 #include "applier/publisher.h"
 #include "applier/replica.h"
+#include "applier/streaming_pause.h"
 #include "applier/table_copy.h"
 
 namespace sublite {
@@ -43,12 +47,20 @@ struct SessionEnd {
                             // while: pauses begin anew
 };
 
+// What a process remembers from one session to the next.
+struct SessionMemory {
+  EndedTransactions ended;
+  StreamingPause streaming_pause;
+  // Said to the log once, and not again at every connect.
+  std::set<std::string> said;
+};
+
 class Session {
  public:
   // `stop` is asked often and also tells a watchdog that work goes on. `report`
   // is told what is being done, in a short text.
   Session(const Config& config, Replica& replica, Publisher& publisher,
-          EndedTransactions& ended, std::function<bool()> stop,
+          SessionMemory& memory, std::function<bool()> stop,
           std::function<void(std::string_view)> report);
 
   SessionEnd Run();
@@ -61,8 +73,13 @@ class Session {
 
   // ---- the slot
   absl::Status KnowPublisher();
-  // Why the slot cannot be followed from our position; "" if it can.
-  absl::StatusOr<std::string> FindGap(const SlotState& slot);
+  absl::Status CheckSlot(const SlotState& slot) const;
+  // What the replica knows of the publisher that it followed.
+  Followed WhatWeFollowed() const;
+  absl::Status GoOn(const SlotState& slot);
+  // What slot and stream are asked for, into `agreed_`; says what is not to be
+  // had.
+  absl::Status Agree();
   absl::Status StartAnew(const SlotState& slot,
                          const Publications& publications);
   absl::Status ReplaceSlot(const SlotState& slot,
@@ -90,19 +107,23 @@ class Session {
   absl::Status Stream();
   absl::Status StreamLoop(ReplicationStream& stream, Applier& applier);
   absl::Status BetweenTransactions(Applier& applier, absl::Time now);
+  // Goes on without streaming of transactions in progress.
+  absl::Status PauseStreaming(const Applier::SpillFull& full);
+  // Aborted, with `restart_`, when the pause is over.
+  absl::Status TryStreamingAgain(absl::Time now);
   StreamOptions ChooseStreamOptions() const;
-  // "" if the stream can be asked for binary values.
-  absl::StatusOr<std::string> WhyNotBinary();
 
   const Config& config_;
   Replica& replica_;
   Publisher& publisher_;
-  EndedTransactions& ended_;
+  SessionMemory& memory_;
   std::function<bool()> stop_;
   std::function<void(std::string_view)> report_;
   TableCopy copy_;
 
   PublisherIdentity identity_;
+  PublisherFacts facts_;
+  Negotiated agreed_;
   bool synchronous_ = false;  // commits at the publisher may wait for a standby
   bool on_publisher_ = true;  // whose FailedPrecondition it would be
   std::optional<Lsn> streamed_from_;

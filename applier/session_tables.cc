@@ -161,7 +161,7 @@ absl::StatusOr<CatalogFit> Session::StillFits(const ReplicaTable& table,
 absl::StatusOr<bool> Session::WritersGone(ReplicaTable& table) {
   // With a synchronous standby, so does a transaction that this replica has
   // followed already, in an earlier process.
-  const bool unsettled = synchronous_ && !ended_.Settled(table.id);
+  const bool unsettled = synchronous_ && !memory_.ended.Settled(table.id);
   if (!table.newly_published && !unsettled) return true;
   ASSIGN_OR_RETURN(std::vector<std::string> writers,
                    publisher_.ReadWriters(table.shape.oid));
@@ -176,7 +176,7 @@ absl::StatusOr<bool> Session::WritersGone(ReplicaTable& table) {
   // The next wait asks anew: it may be published anew once more.
   table.writers.reset();
   table.newly_published = false;
-  ended_.Settle(table.id);
+  memory_.ended.Settle(table.id);
   return true;
 }
 

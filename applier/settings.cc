@@ -8,6 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "applier/byte_size.h"
 #include "schema/identifier.h"
 #include "schema/status.h"
 
@@ -239,6 +240,19 @@ absl::Status SetCopyRate(const SettingValue& value, Config* config) {
   return absl::OkStatus();
 }
 
+absl::Status SetSpillLimit(const SettingValue& value, Config* config) {
+  if (const auto* bytes = std::get_if<std::int64_t>(&value)) {
+    if (*bytes < 0) return Bad("must not be negative; 0 is no limit");
+    config->replica.spill_limit = *bytes;
+    return absl::OkStatus();
+  }
+  if (!std::holds_alternative<std::string>(value))
+    return Bad("must be a number of bytes, or a text like \"500MB\"");
+  ASSIGN_OR_RETURN(config->replica.spill_limit,
+                   ParseByteSize(std::get<std::string>(value)));
+  return absl::OkStatus();
+}
+
 absl::Status SetOnGap(const SettingValue& value, Config* config) {
   return GetChoice<OnGap>(value,
                           {{"resync", OnGap::kResync}, {"stop", OnGap::kStop}},
@@ -288,7 +302,8 @@ std::vector<Setting> PublisherSettings() {
        "service file\n"
        "and password file apply; \"\" takes everything from them. Without an "
        "sslmode\n"
-       "it is verify-full, except for a socket and the loopback.",
+       "it is verify-full, except for a socket and the loopback. With several\n"
+       "hosts say which is meant: target_session_attrs=read-write.",
        SetConninfo},
       {"publisher.password_file", "", K::kText, "FILE",
        "\"/etc/sublite/password\"", false,
@@ -303,7 +318,9 @@ std::vector<Setting> PublisherSettings() {
        "file.",
        SetSlot},
       {"publisher.two_phase", "two_phase", K::kBoolean, "", "true", false,
-       "Decode prepared transactions at PREPARE (server 15 and later).",
+       "Decode prepared transactions at PREPARE (server 15 and later; "
+       "before,\n"
+       "they arrive when they are committed). A slot that has it keeps it.",
        SetTwoPhase},
       {"publisher.streaming", "streaming", K::kChoice, "auto|off|on|parallel",
        "\"auto\"", false,
@@ -312,19 +329,30 @@ std::vector<Setting> PublisherSettings() {
        "has: parallel (16 and later), on (14, 15), else off.",
        SetStreaming},
       {"publisher.binary", "binary", K::kBoolean, "", "false", false,
-       "Ask for rows in binary form.", SetBinary},
+       "Ask for rows in binary form (server 14 and later, database in UTF8, "
+       "all\n"
+       "types known; else rows arrive as text). The stored values are the "
+       "same.",
+       SetBinary},
       {"publisher.origin", "origin", K::kChoice, "any|none", "\"any\"", false,
-       "none: only changes that have no origin (server 16 and later).",
+       "none: only changes that have no origin. An older server than 16 "
+       "cannot\n"
+       "tell, and is then not followed.",
        SetOrigin},
       {"publisher.messages", "messages", K::kBoolean, "", "false", false,
-       "Keep logical decoding messages in the table sublite_messages.",
+       "Keep logical decoding messages in the table sublite_messages (server "
+       "14\n"
+       "and later).",
        SetMessages},
       {"publisher.status_interval", "status_interval", K::kDuration, "TIME",
        "\"10s\"", false,
        "At most this long between two status updates to the publisher.",
        SetStatusInterval},
       {"publisher.failover", "failover", K::kBoolean, "", "false", false,
-       "Ask for a failover slot (server 17 and later).", SetFailover},
+       "Let standbys keep a copy of the slot, so that a failover leaves no "
+       "gap\n"
+       "(server 17 and later).",
+       SetFailover},
   };
 }
 
@@ -350,6 +378,13 @@ std::vector<Setting> OtherSettings() {
        SetMirrorIndexes},
       {"replica.copy_rate", "copy_rate", K::kInteger, "BYTES", "0", false,
        "Bytes a second that copies may take; 0 is no limit.", SetCopyRate},
+      {"replica.spill_limit", "spill_limit", K::kSize, "SIZE", "0", false,
+       "What staged changes of open transactions may take on disk beside the "
+       "file,\n"
+       "e.g. \"2GB\"; 0: all but the last 64 MB that are free. Where it is "
+       "reached the\n"
+       "publisher is asked to keep open transactions until they are committed.",
+       SetSpillLimit},
       {"replica.on_gap", "on_gap", K::kChoice, "resync|stop", "\"resync\"",
        false,
        "After a lost slot or another gap: copy again beside the old rows, or "
@@ -498,6 +533,7 @@ absl::StatusOr<SettingValue> ValueFromFlag(const Setting& setting,
     }
     case SettingKind::kText:
     case SettingKind::kDuration:
+    case SettingKind::kSize:
     case SettingKind::kList:
     case SettingKind::kChoice:
       break;

@@ -27,7 +27,15 @@ namespace sublite {
 using SettingValue =
     std::variant<bool, std::int64_t, std::string, std::vector<std::string>>;
 
-enum class SettingKind { kText, kBoolean, kInteger, kDuration, kList, kChoice };
+enum class SettingKind {
+  kText,
+  kBoolean,
+  kInteger,
+  kDuration,
+  kSize,
+  kList,
+  kChoice
+};
 
 struct Setting {
   const char* key;   // "publisher.slot"

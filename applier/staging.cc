@@ -1,12 +1,8 @@
 #include "applier/staging.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
+#include <algorithm>
 #include <cstring>
 
-#include "absl/strings/str_cat.h"
 #include "schema/status.h"
 
 namespace sublite {
@@ -19,16 +15,15 @@ constexpr std::size_t kHeader = 4 + 4 + 8 + 1;
 constexpr unsigned char kInStreamBlock = 1;
 constexpr unsigned char kInjected = 2;
 
-absl::Status IoError(const std::string& directory, const char* doing) {
-  const int error = errno;
-  const std::string text =
-      absl::StrCat("spill file in ", directory, ": cannot ", doing, ": ",
-                   std::strerror(error));
-  return error == ENOSPC || error == EDQUOT ? absl::ResourceExhaustedError(text)
-                                            : absl::UnavailableError(text);
+std::uint32_t MessageSize(std::string_view header) {
+  std::uint32_t size = 0;
+  std::memcpy(&size, header.data(), sizeof size);
+  return size;
 }
 
-void AppendHeader(const StagedRecord& record, std::string* out) {
+}  // namespace
+
+void AppendRecordHeader(const StagedRecord& record, std::string* out) {
   const auto size = static_cast<std::uint32_t>(record.message.size());
   const unsigned char flags = (record.in_stream_block ? kInStreamBlock : 0) |
                               (record.injected ? kInjected : 0);
@@ -40,17 +35,13 @@ void AppendHeader(const StagedRecord& record, std::string* out) {
   out->push_back(static_cast<char>(flags));
 }
 
-std::uint32_t MessageSize(std::string_view header) {
-  std::uint32_t size = 0;
-  std::memcpy(&size, header.data(), sizeof size);
-  return size;
+void AppendRecord(const StagedRecord& record, std::string* out) {
+  AppendRecordHeader(record, out);
+  out->append(record.message);
 }
 
-}  // namespace
-
-void AppendRecord(const StagedRecord& record, std::string* out) {
-  AppendHeader(record, out);
-  out->append(record.message);
+std::size_t RecordSize(std::string_view bytes) {
+  return kHeader + (bytes.size() < kHeader ? 0 : MessageSize(bytes));
 }
 
 absl::StatusOr<StagedRecord> TakeRecord(std::string_view* bytes) {
@@ -71,25 +62,27 @@ absl::StatusOr<StagedRecord> TakeRecord(std::string_view* bytes) {
 }
 
 Spool::~Spool() {
-  if (file_ >= 0) close(file_);
+  if (limit_ == Limit::kCounts) file_.Uncount(bytes_);
+  file_.AddBuffered(-static_cast<std::int64_t>(buffer_.size()));
+  file_.GiveBack(&extents_);
 }
 
 absl::Status Spool::Append(const StagedRecord& record) {
-  bytes_ += static_cast<std::int64_t>(kHeader + record.message.size());
-  subxids_.insert(record.subxid);
+  const auto size = static_cast<std::int64_t>(kHeader + record.message.size());
+  if (limit_ == Limit::kCounts) RETURN_IF_ERROR(file_.Count(size));
+  bytes_ += size;
   if (record.message.size() < kMemory) {
     AppendRecord(record, &buffer_);
-    return buffer_.size() < kMemory ? absl::OkStatus() : Flush();
+    file_.AddBuffered(size);
+    const bool full = buffer_.size() >= kMemory ||
+                      (file_.crowded() && buffer_.size() >= SpillFile::kPage);
+    return full ? Flush() : absl::OkStatus();
   }
   // A large value is not copied on its way to the file.
-  AppendHeader(record, &buffer_);
+  AppendRecordHeader(record, &buffer_);
+  file_.AddBuffered(kHeader);
   RETURN_IF_ERROR(Flush());
   return Write(record.message);
-}
-
-void Spool::AbortSubtransaction(Xid subxid) {
-  // An abort of a subtransaction that left nothing here need not be remembered.
-  if (subxids_.contains(subxid)) aborted_.insert(subxid);
 }
 
 std::uint64_t Spool::SerialOf(Oid relation) const {
@@ -98,30 +91,48 @@ std::uint64_t Spool::SerialOf(Oid relation) const {
 }
 
 absl::Status Spool::Flush() {
-  if (file_ < 0) {
-    // Unlinked from the beginning: it goes with the process, whatever ends it.
-    file_ = open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (file_ < 0) {
-      std::string name = absl::StrCat(directory_, "/.sublite-spill-XXXXXX");
-      file_ = mkostemp(name.data(), O_CLOEXEC);
-      if (file_ < 0) return IoError(directory_, "make it");
-      unlink(name.c_str());
-    }
-  }
   RETURN_IF_ERROR(Write(buffer_));
-  buffer_.clear();
+  file_.AddBuffered(-static_cast<std::int64_t>(buffer_.size()));
+  // Thousands of transactions may be open that say nothing more for hours.
+  // (Assigning an empty string would keep the memory.)
+  std::string().swap(buffer_);
   return absl::OkStatus();
 }
 
 absl::Status Spool::Write(std::string_view rest) {
   while (!rest.empty()) {
-    const ssize_t written = pwrite(file_, rest.data(), rest.size(), flushed_);
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return IoError(directory_, "write it");
+    const std::int64_t offset = flushed_ % SpillFile::kExtentBytes;
+    if (offset == 0) {
+      ASSIGN_OR_RETURN(const SpillFile::Extent extent, file_.Take());
+      extents_.push_back(extent);
     }
-    flushed_ += written;
-    rest.remove_prefix(static_cast<std::size_t>(written));
+    const std::string_view part = rest.substr(
+        0, static_cast<std::size_t>(SpillFile::kExtentBytes - offset));
+    RETURN_IF_ERROR(file_.Write(extents_.back(), offset, part));
+    flushed_ += static_cast<std::int64_t>(part.size());
+    rest.remove_prefix(part.size());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Spool::ReadMore(std::int64_t offset, std::size_t wanted,
+                             std::string* chunk) {
+  std::size_t at = chunk->size();
+  const auto size =
+      std::min(static_cast<std::int64_t>(wanted), flushed_ - offset);
+  chunk->resize(at + static_cast<std::size_t>(size));
+  while (at < chunk->size()) {
+    const std::int64_t inside = offset % SpillFile::kExtentBytes;
+    ASSIGN_OR_RETURN(
+        const std::size_t got,
+        file_.Read(extents_[static_cast<std::size_t>(offset /
+                                                     SpillFile::kExtentBytes)],
+                   inside, chunk->data() + at,
+                   std::min(chunk->size() - at,
+                            static_cast<std::size_t>(SpillFile::kExtentBytes -
+                                                     inside))));
+    at += got;
+    offset += static_cast<std::int64_t>(got);
   }
   return absl::OkStatus();
 }
@@ -129,10 +140,9 @@ absl::Status Spool::Write(std::string_view rest) {
 absl::Status Spool::Visit(
     std::string_view* bytes,
     const std::function<absl::Status(const StagedRecord&)>& visit) {
-  while (bytes->size() >= kHeader &&
-         bytes->size() - kHeader >= MessageSize(*bytes)) {
+  while (bytes->size() >= RecordSize(*bytes)) {
     ASSIGN_OR_RETURN(const StagedRecord record, TakeRecord(bytes));
-    if (aborted_.contains(record.subxid) && !record.describes()) continue;
+    if (!record.describes() && aborted_.Contains(record.subxid)) continue;
     RETURN_IF_ERROR(visit(record));
   }
   return absl::OkStatus();
@@ -143,25 +153,10 @@ absl::Status Spool::ForEach(
   std::string chunk;
   for (std::int64_t offset = 0; offset < flushed_;) {
     const std::size_t kept = chunk.size();
-    std::size_t wanted = kReadChunk;
-    if (kept >= kHeader && MessageSize(chunk) + kHeader > kept) {
-      wanted = std::max(wanted, MessageSize(chunk) + kHeader -
-                                    kept);  // a row larger than a chunk
-    }
-    chunk.resize(kept +
-                 static_cast<std::size_t>(std::min<std::int64_t>(
-                     static_cast<std::int64_t>(wanted), flushed_ - offset)));
-    const ssize_t got =
-        pread(file_, chunk.data() + kept, chunk.size() - kept, offset);
-    if (got < 0 && errno == EINTR) {
-      chunk.resize(kept);
-      continue;
-    }
-    if (got <= 0)
-      return got < 0 ? IoError(directory_, "read it")
-                     : absl::DataLossError("a spill file lost its end");
-    offset += got;
-    chunk.resize(kept + static_cast<std::size_t>(got));
+    // A row may be larger than a chunk.
+    const std::size_t wanted = std::max(kReadChunk, RecordSize(chunk) - kept);
+    RETURN_IF_ERROR(ReadMore(offset, wanted, &chunk));
+    offset += static_cast<std::int64_t>(chunk.size() - kept);
     std::string_view rest = chunk;
     RETURN_IF_ERROR(Visit(&rest, visit));
     chunk.erase(0, chunk.size() - rest.size());

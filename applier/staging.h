@@ -2,8 +2,8 @@
 // arrived, to be replayed through the one decode -> apply path.
 //
 // One format for both places where such work lives: streamed in-progress
-// transactions in a Spool (memory, then an unlinked file beside the database;
-// lost with the process, since the publisher sends them again), and prepared
+// transactions in a Spool (memory, then a SpillFile beside the database; lost
+// with the process, since the publisher sends them again), and prepared
 // transactions in sublite_staged (in the replica file, durable before PREPARE
 // is confirmed). A record, integers in native order since neither leaves the
 // device:
@@ -17,8 +17,7 @@
 // sublite, so that the work can be replayed without the connection that it came
 // from.
 //
-// Errors: ResourceExhausted when the disk is full, Unavailable for other I/O
-// errors, DataLoss for a damaged record.
+// Errors: those of SpillFile, DataLoss for a damaged record.
 #ifndef SUBLITE_APPLIER_STAGING_H_
 #define SUBLITE_APPLIER_STAGING_H_
 
@@ -26,12 +25,14 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "applier/spill_file.h"
 #include "applier/wire/message.h"
+#include "applier/xid_set.h"
 
 namespace sublite {
 
@@ -52,23 +53,34 @@ struct StagedRecord {
 };
 
 void AppendRecord(const StagedRecord& record, std::string* out);
+// All of it but the message.
+void AppendRecordHeader(const StagedRecord& record, std::string* out);
+// The size of the record that `bytes` begin with, whole or not; of its header
+// where they say no more.
+std::size_t RecordSize(std::string_view bytes);
 // Takes the first record off `*bytes`. DataLoss if it is cut off.
 absl::StatusOr<StagedRecord> TakeRecord(std::string_view* bytes);
 
 // The changes of one transaction in the order of their arrival.
 class Spool {
  public:
-  // `directory`: where a file is made once the spool outgrows its memory.
-  explicit Spool(std::string directory) : directory_(std::move(directory)) {}
+  // Whether its bytes count against SpillFile's limit. A transaction that is
+  // staged only on its way into the replica file does not: there is no other
+  // way for it.
+  enum class Limit { kCounts, kNone };
+
+  // `file` outlives the spool.
+  Spool(SpillFile& file, Limit limit) : file_(file), limit_(limit) {}
   ~Spool();
   Spool(const Spool&) = delete;
   Spool& operator=(const Spool&) = delete;
 
+  // After an error the spool is not whole: throw it away.
   absl::Status Append(const StagedRecord& record);
 
   // Everything of this subtransaction is void. Other subtransactions have
   // aborts of their own.
-  void AbortSubtransaction(Xid subxid);
+  void AbortSubtransaction(Xid subxid) { aborted_.Insert(subxid); }
 
   // Calls `visit` for each record that is not void, and for those that
   // describe, in order. The record is valid during the call. Ends with the
@@ -88,18 +100,21 @@ class Spool {
  private:
   absl::Status Flush();
   absl::Status Write(std::string_view bytes);
+  // Appends up to `wanted` bytes from `offset` on to `*chunk`.
+  absl::Status ReadMore(std::int64_t offset, std::size_t wanted,
+                        std::string* chunk);
   absl::Status Visit(
       std::string_view* bytes,
       const std::function<absl::Status(const StagedRecord&)>& visit);
 
-  std::string directory_;
-  std::string buffer_;
-  int file_ = -1;
+  SpillFile& file_;
+  const Limit limit_;
+  std::string buffer_;  // what follows what is in the file
+  std::vector<SpillFile::Extent> extents_;
   std::int64_t bytes_ = 0;
   std::int64_t flushed_ = 0;
   absl::flat_hash_map<Oid, std::uint64_t> relations_;
-  absl::flat_hash_set<Xid> subxids_;
-  absl::flat_hash_set<Xid> aborted_;
+  XidSet aborted_;
 };
 
 }  // namespace sublite

@@ -81,7 +81,7 @@ absl::Status Supervisor::Follow(bool* reopen) {
   }
   while (!Stopped()) {
     Session session(
-        config_, *replica, publisher_, ended_, [this] { return Stopped(); },
+        config_, *replica, publisher_, memory_, [this] { return Stopped(); },
         [this](std::string_view text) {
           announcer_.status(std::string(text));
         });

@@ -24,6 +24,7 @@
 #include "applier/replica.h"
 #include "applier/session.h"
 #include "applier/stop_signal.h"
+#include "applier/streaming_pause.h"
 
 namespace sublite {
 
@@ -64,7 +65,7 @@ class Supervisor {
   Publisher& publisher_;
   const StopSignal& stop_;
   Announcer announcer_;
-  EndedTransactions ended_;
+  SessionMemory memory_;
   Backoff backoff_;
   std::atomic<std::int64_t> alive_micros_{0};
   std::string noted_error_;

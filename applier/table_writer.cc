@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "schema/status.h"
 
@@ -13,7 +14,7 @@ namespace {
 // Wide tables with many unchanged large values would otherwise collect
 // statements without end.
 constexpr std::size_t kUpdateStatementsMax = 32;
-// One huge value must not keep its memory for ever.
+// One huge value must not keep its memory.
 constexpr std::size_t kScratchKept = 64 * 1024;
 
 bool SameDatum(const Datum& a, const Datum& b) {
@@ -54,10 +55,10 @@ absl::Status TableWriter::Convert(Tuple tuple, const std::vector<int>& places,
   for (int place : places) {
     if (tuple[place].is_unchanged()) continue;
     std::string& scratch = row->scratch[place];
-    if (scratch.capacity() > kScratchKept) scratch = std::string();
     const absl::Status status =
         ToSqlValue(tuple[place], shape_.columns[place].type, &scratch,
                    &row->values[place]);
+    if (scratch.capacity() > kScratchKept) scratch_is_large_ = true;
     if (!status.ok()) {
       return absl::OutOfRangeError(
           absl::StrCat("table ", shape_.FullName(), ", column ",
@@ -66,6 +67,17 @@ absl::Status TableWriter::Convert(Tuple tuple, const std::vector<int>& places,
     }
   }
   return absl::OkStatus();
+}
+
+void TableWriter::DropLargeScratch() {
+  if (!scratch_is_large_) return;
+  scratch_is_large_ = false;
+  for (Row* row : {&new_, &old_}) {
+    for (std::string& scratch : row->scratch) {
+      // Assigning an empty string would keep the memory.
+      if (scratch.capacity() > kScratchKept) std::string().swap(scratch);
+    }
+  }
 }
 
 absl::Status TableWriter::BindColumn(Statement& statement, int place,
@@ -131,6 +143,7 @@ absl::Status TableWriter::MakeRoom(Tuple new_row) {
 }
 
 absl::StatusOr<Outcome> TableWriter::Insert(Tuple row) {
+  const absl::Cleanup cleanup = [this] { DropLargeScratch(); };
   RETURN_IF_ERROR(CheckWidth(row));
   for (int place : all_columns_) {
     if (row[place].is_unchanged()) {
@@ -180,6 +193,7 @@ absl::StatusOr<Outcome> TableWriter::InsertMissing(Tuple new_row) {
 
 absl::StatusOr<Outcome> TableWriter::Update(OldTuple old_kind, Tuple old_row,
                                             Tuple new_row) {
+  const absl::Cleanup cleanup = [this] { DropLargeScratch(); };
   RETURN_IF_ERROR(CheckWidth(new_row));
   const bool has_old = old_kind != OldTuple::kNone;
   if (has_old) RETURN_IF_ERROR(CheckWidth(old_row));
@@ -256,6 +270,7 @@ absl::StatusOr<Outcome> TableWriter::UpdateEqualRows(Tuple old_row,
 }
 
 absl::StatusOr<Outcome> TableWriter::Delete(OldTuple old_kind, Tuple old_row) {
+  const absl::Cleanup cleanup = [this] { DropLargeScratch(); };
   RETURN_IF_ERROR(CheckWidth(old_row));
   if (match_ == RowMatch::kNone ||
       (match_ == RowMatch::kWholeRow && old_kind != OldTuple::kFull)) {

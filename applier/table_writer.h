@@ -56,6 +56,8 @@ class TableWriter {
   };
 
   absl::Status Convert(Tuple tuple, const std::vector<int>& places, Row* row);
+  // Frees what a huge value needed: the next one may be a year away.
+  void DropLargeScratch();
   absl::Status BindColumn(Statement& statement, int place, const Row& row,
                           int offset);
   absl::Status BindColumns(Statement& statement, const std::vector<int>& places,
@@ -88,6 +90,7 @@ class TableWriter {
   std::vector<bool> set_;
   Row new_;
   Row old_;
+  bool scratch_is_large_ = false;
 };
 
 }  // namespace sublite

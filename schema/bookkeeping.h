@@ -42,8 +42,10 @@ create table if not exists sublite_state (
   slot_pos integer,                  -- the slot's consistent point
   slot_snapshot text,                -- what had committed before it
   slot_timeline integer,             -- the publisher's when the slot was made
+  slot_on_standby integer not null default 0, -- it was made on a standby
   system_identifier text,
-  timeline integer,
+  timeline integer,                  -- the publisher's at the last connect
+  timeline_began integer,            -- where that left its parent; NULL if not known
   source integer not null default 0, -- counts publishers: another system identifier is another source
   server_version text,
   activity text,                     -- what a long wait is for, while it lasts

@@ -57,10 +57,29 @@ absl::Status ReadForeign(Database* database, FileFacts* facts) {
   }
 }
 
+absl::Status ReadFollowed(Database* database, Followed* followed) {
+  ASSIGN_OR_RETURN(
+      Statement row,
+      database->Prepare("select coalesce(applied_pos, 0), slot, "
+                        "coalesce(system_identifier, ''), "
+                        "coalesce(timeline, 0), coalesce(timeline_began, 0), "
+                        "slot_on_standby from sublite_state"));
+  ASSIGN_OR_RETURN(const bool found, row.Step());
+  if (!found) return absl::OkStatus();
+  followed->applied = Lsn(static_cast<std::uint64_t>(row.Int(0)));
+  followed->slot = std::string(row.Text(1));
+  followed->system_identifier = std::string(row.Text(2));
+  followed->timeline = static_cast<std::uint32_t>(row.Int(3));
+  followed->timeline_began = Lsn(static_cast<std::uint64_t>(row.Int(4)));
+  followed->slot_on_standby = row.Int(5) != 0;
+  return absl::OkStatus();
+}
+
 absl::Status ReadFile(const std::string& path, FileFacts* facts) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
                    OpenReplicaForReading(path));
   ASSIGN_OR_RETURN(facts->status, ReadReplicaStatus(database.get()));
+  RETURN_IF_ERROR(ReadFollowed(database.get(), &facts->followed));
   return ReadForeign(database.get(), facts);
 }
 
@@ -112,12 +131,13 @@ absl::StatusOr<ServerFacts> ReadServer(const PublisherIdentity& identity,
           "current_setting('max_replication_slots'), "
           "(select count(*) from pg_catalog.pg_replication_slots), "
           "current_setting('max_prepared_transactions'), "
-          "pg_catalog.pg_is_in_recovery(), "
+          "current_setting('server_encoding'), "
           "coalesce((select version from pg_catalog.pg_stat_ssl "
           " where ssl and pid = pg_catalog.pg_backend_pid()), ''), "
           "coalesce(pg_catalog.inet_client_addr() <<= inet '127.0.0.0/8' "
-          " or pg_catalog.inet_client_addr() = inet '::1', true)"));
-  if (rows.size() != 1 || rows[0].size() != 8) {
+          " or pg_catalog.inet_client_addr() = inet '::1', true), "
+          "current_setting('hot_standby_feedback')"));
+  if (rows.size() != 1 || rows[0].size() != 9) {
     return absl::DataLossError("the server's settings did not come as asked");
   }
   const std::vector<std::string>& row = rows[0];
@@ -128,9 +148,10 @@ absl::StatusOr<ServerFacts> ReadServer(const PublisherIdentity& identity,
   facts.max_replication_slots = ToInt(row[2]);
   facts.used_replication_slots = ToInt(row[3]);
   facts.max_prepared_transactions = ToInt(row[4]);
-  facts.in_recovery = row[5] == "t";
+  facts.encoding = row[5];
   facts.tls = row[6];
   facts.local = row[7] == "t";
+  facts.hot_standby_feedback = row[8] == "on";
   return facts;
 }
 
@@ -190,6 +211,24 @@ absl::StatusOr<std::map<std::uint32_t, TableFacts>> ReadTableFacts(
   return facts;
 }
 
+PublisherFacts FactsFor(const Config& config, const ServerFacts& server,
+                        const SlotState& slot, const FileFacts& file,
+                        const Publications& publications) {
+  PublisherFacts facts;
+  facts.version = server.identity.server_version;
+  facts.version_text = server.identity.server_version_text;
+  facts.in_recovery = server.identity.in_recovery;
+  facts.encoding = server.encoding;
+  facts.undecodable = Undecodable(publications);
+  // One that cannot be followed is made anew, as it is wanted.
+  if (file.followed.applied.valid() &&
+      FindGap(file.followed, server.identity, slot, config.publisher.slot)
+          .empty()) {
+    facts.slot = slot;
+  }
+  return facts;
+}
+
 // Each step needs the ones before; the first that the publisher refuses ends
 // it.
 absl::Status CheckPublisher(const Config& config, Publisher* publisher,
@@ -197,7 +236,7 @@ absl::Status CheckPublisher(const Config& config, Publisher* publisher,
   const absl::StatusOr<PublisherIdentity> identity = publisher->Connect();
   if (!identity.ok()) return Annotate(identity.status(), "connection");
   ASSIGN_OR_RETURN(const ServerFacts server, ReadServer(*identity, publisher));
-  CheckServer(config, server, findings);
+  CheckServer(server, findings);
   ASSIGN_OR_RETURN(const SlotState slot,
                    publisher->ReadSlot(config.publisher.slot));
   // A running sublite moves the slot and the file. Its file is read after its
@@ -207,6 +246,9 @@ absl::Status CheckPublisher(const Config& config, Publisher* publisher,
   ASSIGN_OR_RETURN(const Publications publications,
                    publisher->ReadPublications(config.publisher.publications));
   CheckPublications(config, publications, findings);
+  CheckNegotiation(
+      Negotiate(config, FactsFor(config, server, slot, file, publications)),
+      server, findings);
   ASSIGN_OR_RETURN(const auto facts, ReadTableFacts(publications, publisher));
   CheckTables(config, publications, facts, file, QuoteIdentifier(server.role),
               findings);

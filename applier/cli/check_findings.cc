@@ -11,12 +11,7 @@ namespace sublite {
 namespace {
 
 constexpr int kOldestServer = 100000;
-constexpr int kTwoPhaseServer = 150000;
 constexpr int kStandbyDecodingServer = 160000;
-constexpr int kOriginServer = 160000;
-constexpr int kParallelServer = 160000;
-constexpr int kStreamingServer = 140000;
-constexpr int kFailoverServer = 170000;
 // As SQLite is built by everyone.
 constexpr std::size_t kSqliteColumnsMax = 2000;
 
@@ -58,37 +53,6 @@ void Gap(const Config& config, const std::string& what, Findings* findings) {
   }
 }
 
-void CheckSettingsOfVersion(const Config& config, const ServerFacts& server,
-                            Findings* findings) {
-  const int version = server.identity.server_version;
-  const std::string& text = server.identity.server_version_text;
-  if (config.publisher.origin_none && version < kOriginServer) {
-    findings->Fail(absl::StrCat(
-        "publisher.origin \"none\" needs server 16 or later, this is ", text,
-        ": set it to \"any\""));
-  }
-  const StreamingSetting streaming = config.publisher.streaming;
-  if ((streaming == StreamingSetting::kParallel && version < kParallelServer) ||
-      (streaming == StreamingSetting::kOn && version < kStreamingServer)) {
-    findings->Warn(
-        absl::StrCat("publisher.streaming asks for more than server ", text,
-                     " has: leave it at \"auto\""));
-  }
-  if (config.publisher.failover && version < kFailoverServer) {
-    findings->Warn(
-        absl::StrCat("publisher.failover needs server 17 or later, this is ",
-                     text, ": the slot will not follow a failover"));
-  }
-  if (!config.publisher.two_phase) return;
-  if (version < kTwoPhaseServer) {
-    findings->Ok(absl::StrCat("server ", text,
-                              " has no two-phase decoding: prepared "
-                              "transactions arrive when they are committed"));
-  } else if (server.max_prepared_transactions > 0) {
-    findings->Ok("prepared transactions are decoded at PREPARE");
-  }
-}
-
 void CheckExistingSlot(const Config& config, const ServerFacts& server,
                        const SlotState& slot, const FileFacts& file,
                        Findings* findings) {
@@ -99,11 +63,9 @@ void CheckExistingSlot(const Config& config, const ServerFacts& server,
                                 "): choose another with publisher.slot"));
     return;
   }
-  if (slot.lost) {
-    Gap(config,
-        absl::StrCat(name, " is lost (", slot.lost_reason,
-                     "), the publisher has removed the WAL that it needs"),
-        findings);
+  const std::string wait = WhyWait(file.followed, server.identity, slot);
+  if (!wait.empty()) {
+    findings->Warn(wait);
     return;
   }
   if (slot.active) {
@@ -112,25 +74,42 @@ void CheckExistingSlot(const Config& config, const ServerFacts& server,
                               "`sublite run`, choose another slot"));
     return;
   }
-  Lsn applied;
-  const bool known = file.exists && file.status.started &&
-                     Lsn::Parse(file.status.applied_lsn, &applied) &&
-                     applied.valid();
-  if (!known) {
+  if (!file.followed.applied.valid()) {
     Gap(config,
         absl::StrCat(name,
                      " is there, but the replica is new: it belongs to another "
                      "replica, or the file was lost"),
         findings);
-  } else if (slot.confirmed_flush > applied) {
-    Gap(config,
-        absl::StrCat("gap: ", name, " has moved on to ",
-                     slot.confirmed_flush.ToString(), ", the replica is at ",
-                     applied.ToString(),
-                     " (a restored backup, or another device with this slot)"),
-        findings);
+    return;
+  }
+  const std::string gap =
+      FindGap(file.followed, server.identity, slot, config.publisher.slot);
+  if (gap.empty()) {
+    findings->Ok(absl::StrCat(name, " continues from ",
+                              file.followed.applied.ToString()));
   } else {
-    findings->Ok(absl::StrCat(name, " continues from ", applied.ToString()));
+    Gap(config, absl::StrCat("gap: ", gap), findings);
+  }
+}
+
+void CheckStandby(const ServerFacts& server, Findings* findings) {
+  if (!server.identity.in_recovery) return;
+  if (server.identity.server_version < kStandbyDecodingServer) {
+    findings->Fail(
+        "the server is a standby, which can be followed from 16 on only: "
+        "connect to the primary");
+    return;
+  }
+  findings->Ok(
+      "the server is a standby: making a slot there waits until the primary "
+      "logs its running transactions (SELECT pg_log_standby_snapshot() there "
+      "hurries it)");
+  if (!server.hot_standby_feedback) {
+    findings->Warn(
+        "hot_standby_feedback is off on this standby, so VACUUM on the primary "
+        "may invalidate the slot and end copies: ALTER SYSTEM SET "
+        "hot_standby_feedback = on, and let it have a slot on the primary "
+        "(primary_slot_name)");
   }
 }
 
@@ -284,8 +263,7 @@ void CheckFile(const Config& config, const FileFacts& file,
   }
 }
 
-void CheckServer(const Config& config, const ServerFacts& server,
-                 Findings* findings) {
+void CheckServer(const ServerFacts& server, Findings* findings) {
   const PublisherIdentity& identity = server.identity;
   findings->Ok(absl::StrCat(
       "connected to PostgreSQL ", identity.server_version_text, ", database ",
@@ -309,29 +287,12 @@ void CheckServer(const Config& config, const ServerFacts& server,
         ", must be logical: ALTER SYSTEM SET wal_level = logical, then restart "
         "the server"));
   }
-  if (server.in_recovery && identity.server_version < kStandbyDecodingServer) {
-    findings->Fail(
-        "the server is a standby, which can be followed from 16 on only: "
-        "connect to the primary");
-  }
-  CheckSettingsOfVersion(config, server, findings);
+  CheckStandby(server, findings);
 }
 
 void CheckSlot(const Config& config, const ServerFacts& server,
                const SlotState& slot, const FileFacts& file,
                Findings* findings) {
-  const bool replica_has_data = file.exists && file.status.started &&
-                                file.status.applied_lsn != "0/0" &&
-                                !file.status.applied_lsn.empty();
-  const std::string& known = file.status.system_identifier;
-  if (replica_has_data && !known.empty() &&
-      known != server.identity.system_identifier) {
-    Gap(config,
-        absl::StrCat("gap: the replica comes from another cluster (system ",
-                     known, ", this is ", server.identity.system_identifier,
-                     ")"),
-        findings);
-  }
   if (slot.exists) {
     CheckExistingSlot(config, server, slot, file, findings);
     return;
@@ -346,13 +307,32 @@ void CheckSlot(const Config& config, const ServerFacts& server,
                               server.used_replication_slots, " of ",
                               server.max_replication_slots, " are taken)"));
   }
-  if (replica_has_data && file.status.slot == config.publisher.slot) {
-    Gap(config,
-        absl::StrCat("gap: slot ", config.publisher.slot,
-                     " is gone, so changes after ", file.status.applied_lsn,
-                     " may be lost"),
-        findings);
+  if (!file.followed.applied.valid()) return;
+  Gap(config,
+      absl::StrCat("gap: ", FindGap(file.followed, server.identity, slot,
+                                    config.publisher.slot)),
+      findings);
+}
+
+void CheckNegotiation(const Negotiated& negotiated, const ServerFacts& server,
+                      Findings* findings) {
+  for (const Note& note : negotiated.notes) {
+    switch (note.level) {
+      case Note::Level::kInfo:
+        findings->Ok(note.text);
+        break;
+      case Note::Level::kWarn:
+        findings->Warn(note.text);
+        break;
+      case Note::Level::kRefuse:
+        findings->Fail(note.text);
+        break;
+    }
   }
+  if (negotiated.two_phase && server.max_prepared_transactions > 0) {
+    findings->Ok("prepared transactions are decoded at PREPARE");
+  }
+  findings->Ok(absl::StrCat("the stream: ", Describe(negotiated)));
 }
 
 void CheckPublications(const Config& config, const Publications& publications,

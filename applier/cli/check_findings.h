@@ -13,6 +13,8 @@
 
 #include "applier/cli/replica_file.h"
 #include "applier/config.h"
+#include "applier/known_publisher.h"
+#include "applier/negotiation.h"
 #include "applier/publisher.h"
 #include "schema/relation.h"
 
@@ -47,7 +49,8 @@ struct ServerFacts {
   int max_replication_slots = 0;
   int used_replication_slots = 0;
   int max_prepared_transactions = 0;
-  bool in_recovery = false;
+  std::string encoding;
+  bool hot_standby_feedback = false;
   std::string tls;     // "TLSv1.3", "" for a plain connection
   bool local = false;  // over a socket or the loopback
 };
@@ -61,6 +64,7 @@ struct TableFacts {
 struct FileFacts {
   bool exists = false;
   ReplicaStatus status;  // where it exists
+  Followed followed;     // `applied` is 0 until there is a slot
   // Tables and views that are not sublite's, folded, with their spelling.
   std::map<std::string, std::string> foreign;
   std::string problem;  // why it cannot be made or written, "" if it can
@@ -70,11 +74,13 @@ struct FileFacts {
 };
 
 void CheckFile(const Config& config, const FileFacts& file, Findings* findings);
-void CheckServer(const Config& config, const ServerFacts& server,
-                 Findings* findings);
+void CheckServer(const ServerFacts& server, Findings* findings);
 void CheckSlot(const Config& config, const ServerFacts& server,
                const SlotState& slot, const FileFacts& file,
                Findings* findings);
+// What slot and stream will be asked for, and what of it is not to be had.
+void CheckNegotiation(const Negotiated& negotiated, const ServerFacts& server,
+                      Findings* findings);
 void CheckPublications(const Config& config, const Publications& publications,
                        Findings* findings);
 // `facts` by OID.

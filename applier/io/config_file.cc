@@ -135,6 +135,8 @@ const char* ExpectedType(SettingKind kind) {
       return "a whole number";
     case SettingKind::kDuration:
       return "a time in quotes, like \"10s\", \"500ms\", \"1m\"";
+    case SettingKind::kSize:
+      return "a number of bytes, or a text like \"500MB\"";
     case SettingKind::kList:
       return "a list of names: [\"first\", \"second\"]";
     case SettingKind::kText:

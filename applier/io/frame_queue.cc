@@ -32,11 +32,23 @@ void FrameQueue::Push(std::vector<Frame>* frames, std::size_t bytes) {
   if (was_empty) arrived_.Set();
 }
 
+void FrameQueue::SetExpecting(bool expecting) {
+  if (expecting_.exchange(expecting, std::memory_order_acq_rel) == expecting ||
+      expecting)
+    return;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ceased_ = true;
+  }
+  arrived_.Set();
+}
+
 void FrameQueue::Finish(absl::Status status) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     finished_ = true;
     status_ = std::move(status);
+    expecting_.store(false, std::memory_order_release);
   }
   arrived_.Set();
 }
@@ -61,12 +73,18 @@ absl::Status FrameQueue::Receive(absl::Duration timeout, const StopSignal* stop,
         frames_.clear();
         bytes_ = 0;
         has_frames_.store(false, std::memory_order_release);
+        ceased_ = false;
         if (!finished_) arrived_.Clear();
         if (producer_waits_) wake_->Set();
         producer_waits_ = false;
         return absl::OkStatus();
       }
       if (finished_) return status_;
+      if (ceased_) {
+        ceased_ = false;
+        arrived_.Clear();
+        return absl::OkStatus();
+      }
     }
     if (WaitFor(arrived_.fd(), POLLIN, deadline, stop) == Waited::kTimedOut) {
       return absl::OkStatus();

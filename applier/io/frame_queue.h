@@ -31,6 +31,9 @@ class FrameQueue {
   std::size_t Room();
   // Moves all of `*frames` in, and clears it. `bytes` is what they count for.
   void Push(std::vector<Frame>* frames, std::size_t bytes);
+  // Whether the producer knows of bytes, or expects them within a moment, that
+  // it has not pushed yet. When it no longer does, a waiting consumer returns.
+  void SetExpecting(bool expecting);
   // After the last frame. `status` is not OK.
   void Finish(absl::Status status);
 
@@ -38,6 +41,10 @@ class FrameQueue {
   absl::Status Receive(absl::Duration timeout, const StopSignal* stop,
                        std::vector<Frame>* frames);
   bool HasFrames() const { return has_frames_.load(std::memory_order_acquire); }
+  // More will come within a moment: a commit had better wait for it.
+  bool HasMore() const {
+    return HasFrames() || expecting_.load(std::memory_order_acquire);
+  }
 
   // What a frame of `size` bytes counts for.
   static std::size_t Cost(std::size_t size) { return size + 64; }
@@ -47,13 +54,15 @@ class FrameQueue {
   EventFd* const wake_;
   EventFd arrived_;  // readable while there is something to receive
   std::atomic<bool> has_frames_{false};
+  std::atomic<bool> expecting_{false};
 
   std::mutex mutex_;
   std::vector<Frame> frames_;    // guarded by mutex_
   std::size_t bytes_ = 0;        // guarded by mutex_
   bool producer_waits_ = false;  // guarded by mutex_
-  bool finished_ = false;        // guarded by mutex_
-  absl::Status status_;          // guarded by mutex_
+  bool ceased_ = false;  // guarded by mutex_; expecting_ has just become false
+  bool finished_ = false;  // guarded by mutex_
+  absl::Status status_;    // guarded by mutex_
 };
 
 }  // namespace sublite

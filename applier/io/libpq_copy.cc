@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "applier/io/libpq_catalog.h"
 #include "applier/io/libpq_error.h"
+#include "applier/io/libpq_standby.h"
 #include "schema/identifier.h"
 #include "schema/status.h"
 
@@ -81,6 +82,7 @@ class LibpqTableReader final : public TableReader {
   std::unique_ptr<Connection> guard_;    // see LockByReading
   std::uint32_t oid_ = 0;
   char relkind_ = 'r';
+  bool on_standby_ = false;
   Snapshot snapshot_;
   Lsn snapshot_lsn_;
   PublishedTable table_;
@@ -106,7 +108,8 @@ absl::Status LibpqTableReader::FindTable() {
       const Result result,
       session_->Query(
           absl::StrCat(
-              "SELECT c.oid, c.relkind FROM pg_catalog.pg_class c"
+              "SELECT c.oid, c.relkind, pg_catalog.pg_is_in_recovery()"
+              " FROM pg_catalog.pg_class c"
               " JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
               " WHERE n.nspname = ",
               QuoteLiteral(pg_schema_),
@@ -117,6 +120,8 @@ absl::Status LibpqTableReader::FindTable() {
     return absl::DataLossError("a table's OID is not a number");
   }
   relkind_ = result.Get(0, 1)[0];
+  // Once false it stays so.
+  on_standby_ = result.Get(0, 2) == "t";
   return absl::OkStatus();
 }
 
@@ -159,8 +164,13 @@ absl::Status LibpqTableReader::LockByReading() {
 }
 
 absl::Status LibpqTableReader::TakeSnapshot() {
-  // The snapshot is taken when this statement begins, so the position that it
-  // computes is not before any commit that the snapshot sees.
+  if (on_standby_) {
+    ASSIGN_OR_RETURN(std::unique_ptr<Connection> helper, sessions_->Take());
+    ASSIGN_OR_RETURN(snapshot_, SetKnownSnapshot(*session_, *helper, doing_));
+    sessions_->Give(std::move(helper));
+  }
+  // Else the snapshot is taken when this statement begins, so the position that
+  // it computes is not before any commit that the snapshot sees.
   ASSIGN_OR_RETURN(
       const Result result,
       session_->Query(
@@ -182,7 +192,9 @@ absl::Status LibpqTableReader::TakeSnapshot() {
     return absl::UnavailableError(
         absl::StrCat(doing_, ": the table was replaced at this moment"));
   }
-  ASSIGN_OR_RETURN(snapshot_, Snapshot::Parse(result.Get(0, 0)));
+  if (!on_standby_) {
+    ASSIGN_OR_RETURN(snapshot_, Snapshot::Parse(result.Get(0, 0)));
+  }
   return absl::OkStatus();
 }
 

@@ -9,9 +9,26 @@
 #include "applier/io/libpq_copy.h"
 #include "applier/io/libpq_session.h"
 #include "applier/io/libpq_slot.h"
+#include "applier/io/libpq_standby.h"
 #include "schema/status.h"
 
 namespace sublite {
+namespace {
+
+// The primary's locks are not known on a standby; there, everybody may have
+// written to the table.
+absl::StatusOr<std::vector<std::string>> ReadWritersTo(Connection& session,
+                                                       std::uint32_t relation) {
+  ASSIGN_OR_RETURN(const Result standby,
+                   session.Query("SELECT pg_catalog.pg_is_in_recovery()",
+                                 "reading who may have written to a table"));
+  if (standby.rows() == 1 && standby.Get(0, 0) == "t") {
+    return ReadRunningTransactions(session);
+  }
+  return ReadLockHolders(session, relation);
+}
+
+}  // namespace
 
 absl::StatusOr<std::string> RedactedConninfo(const Secret& conninfo) {
   ASSIGN_OR_RETURN(const Conninfo resolved,
@@ -46,6 +63,7 @@ absl::StatusOr<PublisherIdentity> LibpqPublisher::Connect() {
       std::make_shared<OrdinarySessions>(conninfo_, target_, identity, stop_);
   ASSIGN_OR_RETURN(std::unique_ptr<Connection> ordinary, sessions->Take());
   sessions->Give(std::move(ordinary));
+  identity_ = identity;
   replication_ = std::move(replication);
   sessions_ = std::move(sessions);
   return identity;
@@ -65,7 +83,9 @@ absl::Status LibpqPublisher::NeedReplication() {
   ASSIGN_OR_RETURN(
       replication_,
       OpenSession(conninfo_, target_, ConnectionKind::kReplication, stop_));
-  return absl::OkStatus();
+  const absl::Status same = CheckSameServer(*replication_, identity_);
+  if (!same.ok()) replication_.reset();
+  return same;
 }
 
 absl::StatusOr<SlotState> LibpqPublisher::ReadSlot(const std::string& name) {
@@ -83,6 +103,11 @@ absl::StatusOr<CreatedSlot> LibpqPublisher::CreateSlot(
       MakeSlot(*replication_, *ordinary, options, on_wait);
   sessions_->Give(std::move(ordinary));
   return created;
+}
+
+absl::Status LibpqPublisher::EnableFailover(const std::string& name) {
+  RETURN_IF_ERROR(NeedReplication());
+  return EnableSlotFailover(*replication_, name);
 }
 
 absl::Status LibpqPublisher::DropSlot(const std::string& name) {
@@ -111,7 +136,7 @@ absl::StatusOr<std::vector<std::string>> LibpqPublisher::ReadWriters(
     std::uint32_t relation) {
   RETURN_IF_ERROR(NeedConnected());
   return sessions_->With(
-      [&](Connection& session) { return ReadLockHolders(session, relation); });
+      [&](Connection& session) { return ReadWritersTo(session, relation); });
 }
 
 absl::StatusOr<std::unique_ptr<TableReader>> LibpqPublisher::ReadTable(

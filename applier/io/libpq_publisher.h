@@ -50,6 +50,7 @@ class LibpqPublisher final : public Publisher {
   absl::StatusOr<CreatedSlot> CreateSlot(
       const SlotOptions& options,
       const std::function<void(std::string_view)>& on_wait) override;
+  absl::Status EnableFailover(const std::string& name) override;
   absl::Status DropSlot(const std::string& name) override;
   absl::StatusOr<Publications> ReadPublications(
       const std::vector<std::string>& publications) override;
@@ -73,6 +74,7 @@ class LibpqPublisher final : public Publisher {
 
   std::shared_ptr<const Conninfo> conninfo_;
   ConnectTarget target_;
+  PublisherIdentity identity_;
   std::unique_ptr<Connection> replication_;
   std::shared_ptr<OrdinarySessions> sessions_;
 };

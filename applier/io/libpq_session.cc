@@ -111,6 +111,20 @@ absl::StatusOr<std::vector<TimelineSwitch>> ReadHistory(
   return ParseHistory(result->Get(0, 1));
 }
 
+// The server's own mark, which its standbys do not share, and whether it is
+// one.
+absl::StatusOr<Result> AskWhichServer(Connection& connection) {
+  ASSIGN_OR_RETURN(
+      Result result,
+      connection.Query("SELECT pg_catalog.pg_postmaster_start_time()::text,"
+                       " pg_catalog.pg_is_in_recovery()",
+                       "identifying the publisher"));
+  if (result.rows() != 1 || result.columns() != 2) {
+    return absl::DataLossError("the server does not say when it was started");
+  }
+  return result;
+}
+
 // What is left of several targets' errors: any that may pass makes all worth
 // another try.
 absl::Status Combine(const std::vector<absl::Status>& errors) {
@@ -196,13 +210,17 @@ absl::StatusOr<std::unique_ptr<Connection>> OpenAnySession(
 }
 
 absl::StatusOr<PublisherIdentity> Identify(Connection& replication) {
+  PublisherIdentity identity;
+  // First: a standby that is promoted meanwhile then has its new timeline.
+  ASSIGN_OR_RETURN(const Result server, AskWhichServer(replication));
+  identity.started_at = server.Text(0, 0);
+  identity.in_recovery = server.Get(0, 1) == "t";
   absl::StatusOr<Result> result =
       replication.Query("IDENTIFY_SYSTEM", "identifying the publisher");
   if (!result.ok()) return NotAWalSender(result.status());
   if (result->rows() != 1 || result->columns() < 4) {
     return absl::DataLossError("IDENTIFY_SYSTEM: not one row of four columns");
   }
-  PublisherIdentity identity;
   identity.system_identifier = result->Text(0, 0);
   if (!absl::SimpleAtoi(View(result->Get(0, 1)), &identity.timeline) ||
       !Lsn::Parse(result->Get(0, 2), &identity.wal_end)) {
@@ -223,20 +241,25 @@ absl::StatusOr<PublisherIdentity> Identify(Connection& replication) {
   return identity;
 }
 
-absl::Status CheckSameServer(Connection& ordinary,
+absl::Status CheckSameServer(Connection& connection,
                              const PublisherIdentity& identity) {
-  const absl::StatusOr<Result> result = ordinary.Query(
+  const absl::Status another = absl::UnavailableError(
+      "the connections of sublite reached two different servers, or the server "
+      "was restarted between them: let publisher.conninfo name servers, not a "
+      "proxy in front of several");
+  // A standby has the system identifier of its primary.
+  ASSIGN_OR_RETURN(const Result server, AskWhichServer(connection));
+  if (server.Get(0, 0) != identity.started_at) return another;
+  const absl::StatusOr<Result> result = connection.Query(
       "SELECT system_identifier FROM pg_catalog.pg_control_system()",
       "identifying the publisher");
-  // Somebody may have taken the right to call it; then the address has to do.
+  // Somebody may have taken the right to call it; then the start has to do.
   if (SqlState(result.status()) == "42501") return absl::OkStatus();
   RETURN_IF_ERROR(result.status());
   if (result->rows() == 1 && result->Get(0, 0) == identity.system_identifier) {
     return absl::OkStatus();
   }
-  return absl::UnavailableError(
-      "the two connections of sublite reached two different servers: let "
-      "publisher.conninfo name one server");
+  return another;
 }
 
 }  // namespace sublite

@@ -31,9 +31,10 @@ absl::StatusOr<std::unique_ptr<Connection>> OpenAnySession(
 // IDENTIFY_SYSTEM and the version, on a replication session.
 absl::StatusOr<PublisherIdentity> Identify(Connection& replication);
 
-// FailedPrecondition if an ordinary session leads to another server than
-// `identity`'s (names with several addresses, proxies).
-absl::Status CheckSameServer(Connection& ordinary,
+// Unavailable if a session of either kind leads to another server than
+// `identity`'s, one of its standbys included (proxies, addresses that move), or
+// to one that was restarted since.
+absl::Status CheckSameServer(Connection& connection,
                              const PublisherIdentity& identity);
 
 }  // namespace sublite

@@ -194,11 +194,11 @@ absl::Status CheckSlotName(const std::string& name) {
 absl::StatusOr<SlotState> ReadSlotState(Connection& ordinary,
                                         const std::string& name) {
   const int version = ordinary.server_version();
-  const bool has_reason = version >= 170000;
+  const bool v17 = version >= 170000;
   const std::string lost = absl::StrCat(
       version >= 130000 ? "coalesce(wal_status = 'lost', false)" : "false",
       version >= 160000 ? " OR coalesce(conflicting, false)" : "",
-      has_reason ? " OR invalidation_reason IS NOT NULL" : "");
+      v17 ? " OR invalidation_reason IS NOT NULL" : "");
   ASSIGN_OR_RETURN(
       const Result result,
       ordinary.Query(
@@ -206,7 +206,8 @@ absl::StatusOr<SlotState> ReadSlotState(Connection& ordinary,
               "SELECT plugin, database, active, active_pid,"
               " confirmed_flush_lsn, restart_lsn, ",
               version >= 140000 ? "two_phase" : "false", ", ", lost, ", ",
-              has_reason ? "invalidation_reason" : "NULL::text",
+              v17 ? "invalidation_reason, failover, synced"
+                  : "NULL::text, false, false",
               " FROM pg_catalog.pg_replication_slots WHERE slot_name = ",
               QuoteLiteral(name)),
           "reading the replication slot"));
@@ -230,6 +231,8 @@ absl::StatusOr<SlotState> ReadSlotState(Connection& ordinary,
   slot.two_phase = result.Get(0, 6) == "t";
   slot.lost = result.Get(0, 7) == "t";
   slot.lost_reason = result.Text(0, 8);
+  slot.failover = result.Get(0, 9) == "t";
+  slot.synced = result.Get(0, 10) == "t";
   if (slot.lost && slot.lost_reason.empty()) {
     slot.lost_reason = "wal_status is lost";
   }
@@ -255,6 +258,16 @@ absl::StatusOr<CreatedSlot> MakeSlot(
     DropSlotByName(ordinary, options.name, CleanUpLimits()).IgnoreError();
   }
   return created;
+}
+
+absl::Status EnableSlotFailover(Connection& replication,
+                                const std::string& name) {
+  RETURN_IF_ERROR(CheckSlotName(name));
+  return replication
+      .Query(absl::StrCat("ALTER_REPLICATION_SLOT ", QuoteIdentifier(name),
+                          " (FAILOVER true)"),
+             "making the replication slot a failover slot")
+      .status();
 }
 
 absl::Status DropSlotByName(Connection& ordinary, const std::string& name,

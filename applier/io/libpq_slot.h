@@ -34,6 +34,10 @@ absl::StatusOr<CreatedSlot> MakeSlot(
     Connection& replication, Connection& ordinary, const SlotOptions& options,
     const std::function<void(std::string_view)>& on_wait);
 
+// Server 17 and later; on the primary.
+absl::Status EnableSlotFailover(Connection& replication,
+                                const std::string& name);
+
 absl::Status DropSlotByName(Connection& ordinary, const std::string& name,
                             const WaitLimits& limits = {});
 

@@ -2,6 +2,7 @@
 
 #include <libpq-fe.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <system_error>
@@ -14,6 +15,7 @@
 #include "applier/io/frame_queue.h"
 #include "applier/io/libpq_error.h"
 #include "applier/io/libpq_slot.h"
+#include "applier/io/receive_pace.h"
 #include "applier/io/wait.h"
 #include "applier/wire/frame.h"
 #include "schema/identifier.h"
@@ -72,6 +74,8 @@ class Receiver {
   void KeepTime();
   void SendStatus(bool reply_requested);
   void Wait();
+  bool Nap();
+  std::size_t Waiting() const;
   void ReadSocket();
   void Lose(absl::Status status);
   void SayGoodbye();
@@ -87,6 +91,7 @@ class Receiver {
   Lsn received_;      // the last position that the server spoke of
   SteadyTime heard_;  // when it last sent anything
   SteadyTime status_sent_;
+  ReceivePace pace_;
   bool status_due_ = true;  // the first tells the server where we are
   bool asked_ = false;      // in this silence, for an answer
   bool full_ = false;       // the queue: nothing is read
@@ -221,7 +226,44 @@ void Receiver::SendStatus(bool reply_requested) {
   if (left < 0) Lose(connection_->Lost(kDoing));
 }
 
+// Bytes that have arrived in the socket.
+std::size_t Receiver::Waiting() const {
+  int bytes = 0;
+  if (ioctl(PQsocket(conn_), FIONREAD, &bytes) != 0 || bytes < 0) return 0;
+  return static_cast<std::size_t>(bytes);
+}
+
+// Lets the socket fill for a moment; false if nothing came of it.
+bool Receiver::Nap() {
+  std::size_t bytes = Waiting();
+  if (bytes < ReceivePace::kEnoughBytes) {
+    pollfd wake = {shared_->wake.fd(), POLLIN, 0};
+    const timespec pause = absl::ToTimespec(pace_.nap());
+    // What the consumer wants to be said comes first.
+    if (ppoll(&wake, 1, &pause, nullptr) > 0) {
+      shared_->wake.Clear();
+      return true;
+    }
+    bytes = Waiting();
+    if (bytes == 0) {
+      // The publisher may only have lost its processor for a moment.
+      pollfd socket = {PQsocket(conn_), POLLIN, 0};
+      const timespec grace = absl::ToTimespec(ReceivePace::kGrace);
+      if (ppoll(&socket, 1, &grace, nullptr) > 0) bytes = Waiting();
+    }
+    pace_.OnWoken(bytes);
+  }
+  if (bytes > 0) ReadSocket();
+  return bytes > 0;
+}
+
 void Receiver::Wait() {
+  const bool can_read = lost_.ok() && !hung_up_ && !full_;
+  queue_->SetExpecting(full_ || (can_read && pace_.dense()));
+  if (can_read && pace_.dense() && !unsent_) {
+    if (Nap()) return;
+    queue_->SetExpecting(false);
+  }
   SteadyTime until = SteadyAfter(status_sent_, timing_.status_interval);
   if (!full_) {
     until =
@@ -257,6 +299,7 @@ void Receiver::ReadSocket() {
   }
   heard_ = SteadyNow();
   asked_ = false;
+  pace_.OnRead(heard_);
   shared_->heard_unix_nanos.store(absl::ToUnixNanos(absl::Now()),
                                   std::memory_order_relaxed);
 }
@@ -330,7 +373,7 @@ class LibpqStream final : public ReplicationStream {
     shared_.wake.Set();
   }
 
-  bool HasFrames() const override { return queue_.HasFrames(); }
+  bool HasMore() const override { return queue_.HasMore(); }
 
   absl::Time LastHeard() const override {
     return absl::FromUnixNanos(

@@ -202,15 +202,15 @@ TEST_F(CheckTest, SlotStates) {
   EXPECT_THAT(Check(), HasSubstr("ok    slot sublite_plant continues from "
                                  "0/64"));
   publisher_.slot.confirmed_flush = Lsn(101);
-  EXPECT_THAT(Check(), HasSubstr("warn  gap: slot sublite_plant has moved on "
-                                 "to 0/65, the replica is at 0/64"));
+  EXPECT_THAT(Check(), HasSubstr("warn  gap: slot sublite_plant has moved to "
+                                 "0/65, past this replica's 0/64"));
   publisher_.slot.active = true;
   EXPECT_THAT(Check(), HasSubstr("ok    slot sublite_plant is in use"));
   publisher_.slot.active = false;
   publisher_.slot.lost = true;
   publisher_.slot.lost_reason = "wal_removed";
-  EXPECT_THAT(Check(), HasSubstr("warn  slot sublite_plant is lost "
-                                 "(wal_removed)"));
+  EXPECT_THAT(Check(), HasSubstr("warn  gap: slot sublite_plant was "
+                                 "invalidated: wal_removed"));
   publisher_.slot.plugin = "test_decoding";
   EXPECT_THAT(Check(), HasSubstr("fail  slot sublite_plant is somebody else"));
   publisher_.slot = SlotState();
@@ -229,8 +229,8 @@ TEST_F(CheckTest, AnotherCluster) {
   Make(100);
   HaveSlot(100);
   publisher_.identity.system_identifier = "8000";
-  EXPECT_THAT(Check(), HasSubstr("warn  gap: the replica comes from another "
-                                 "cluster (system 7000, this is 8000)"));
+  EXPECT_THAT(Check(), HasSubstr("warn  gap: the publisher is another one "
+                                 "(system identifier 8000, was 7000)"));
 }
 
 TEST_F(CheckTest, SlotWithoutAFile) {

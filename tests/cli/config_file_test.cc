@@ -10,6 +10,8 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tests/support/status_matchers.h"
@@ -81,7 +83,8 @@ TEST(ConfigFileTest, ReadsEverySetting) {
             "password_file = \"/p\"\n"
             "[replica]\ndatabase = \"d\"\nnumeric = \"real\"\n"
             "schema_separator = \"__\"\nmirror_indexes = false\n"
-            "copy_rate = 0\non_gap = \"stop\"\ndrop_unpublished = false\n"
+            "copy_rate = 0\nspill_limit = \"3MB\"\non_gap = "
+            "\"stop\"\ndrop_unpublished = false\n"
             "changes = false\n[http]\nlisten = \"off\"\n"
             "[log]\nlevel = \"debug\"\nformat = \"json\"\n"
             "[tables.\"public.item\"]\nname = \"item_lower\"\n"
@@ -99,6 +102,7 @@ TEST(ConfigFileTest, ReadsEverySetting) {
   EXPECT_EQ(config.replica.numeric, NumericMode::kReal);
   EXPECT_EQ(config.replica.schema_separator, "__");
   EXPECT_FALSE(config.replica.mirror_indexes);
+  EXPECT_EQ(config.replica.spill_limit, 3 * 1024 * 1024);
   EXPECT_EQ(config.replica.on_gap, OnGap::kStop);
   EXPECT_EQ(config.log.level, LogLevel::kDebug);
   EXPECT_EQ(config.log.format, LogFormat::kJson);
@@ -307,6 +311,25 @@ TEST(ConfigFileTest, BadFlagsAreTheCommandLinesFault) {
   EXPECT_THAT(Parse(kGood, {{"copy_rate", "fast"}}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("must be a whole number")));
+}
+
+TEST(ConfigFileTest, SizesAreTextsOrNumbers) {
+  const std::string file = std::string(kGood) + "spill_limit = ";
+  for (const auto& [text, bytes] :
+       std::vector<std::pair<std::string, std::int64_t>>{
+           {"4096", 4096}, {"\"4096\"", 4096}, {"\"2 kB\"", 2048}}) {
+    ASSERT_OK_AND_ASSIGN(const Config config, Parse(file + text));
+    EXPECT_EQ(config.replica.spill_limit, bytes) << text;
+  }
+  ASSERT_OK_AND_ASSIGN(const Config config,
+                       Parse(kGood, {{"spill_limit", "1GB"}}));
+  EXPECT_EQ(config.replica.spill_limit, 1 << 30);
+  for (const char* bad : {"-1", "\"-1kB\"", "\"\"", "true", "1.5", "[1]"}) {
+    EXPECT_THAT(Parse(file + bad),
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         HasSubstr("replica.spill_limit")))
+        << bad;
+  }
 }
 
 TEST(ConfigFileTest, SecretsPrintAsStars) {

@@ -22,6 +22,8 @@ class ScriptedPublisher : public Publisher {
     identity.database = "app";
     identity.server_version = 150008;
     identity.server_version_text = "15.8";
+    identity.timeline = 1;
+    identity.wal_end = Lsn(1 << 20);
   }
 
   absl::StatusOr<PublisherIdentity> Connect() override {
@@ -42,6 +44,9 @@ class ScriptedPublisher : public Publisher {
   // The first answer is the server's facts, the second the tables'.
   absl::StatusOr<Rows> Query(std::string_view sql) override {
     return sql.find("wal_level") != std::string_view::npos ? server : tables;
+  }
+  absl::Status EnableFailover(const std::string&) override {
+    return absl::UnimplementedError("not scripted");
   }
   absl::StatusOr<CreatedSlot> CreateSlot(
       const SlotOptions&,
@@ -67,7 +72,8 @@ class ScriptedPublisher : public Publisher {
   absl::Status drop;
   std::string dropped;
   Publications publications;
-  Rows server = {{"postgres", "logical", "10", "1", "0", "f", "", "t"}};
+  Rows server = {
+      {"postgres", "logical", "10", "1", "0", "UTF8", "", "t", "on"}};
   Rows tables;
 };
 

@@ -8,7 +8,9 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 
+#include "applier/byte_size.h"
 #include "applier/cli/init_command.h"
 #include "applier/io/config_file.h"
 #include "tests/support/status_matchers.h"
@@ -70,6 +72,30 @@ TEST(SettingsTest, KeysAndFlagsAreUnique) {
   EXPECT_EQ(FindSettingByFlag(""), nullptr);
 }
 
+TEST(SettingsTest, SizesHaveTheUnitsOfPostgresql) {
+  const std::pair<const char*, std::int64_t> good[] = {
+      {"0", 0},
+      {"17", 17},
+      {"17B", 17},
+      {"1kB", 1024},
+      {"1 KiB", 1024},
+      {"64mb", 67108864},
+      {"1.5GB", 1610612736},
+      {"2 GiB", 2147483648},
+      {"3TB", 3298534883328},
+      {"8388607TB", 9223370937343148032},
+  };
+  for (const auto& [text, bytes] : good)
+    EXPECT_THAT(ParseByteSize(text), IsOkAndHolds(bytes)) << text;
+  for (const char* bad : {"", " ", "-1", "+1", "kB", "1XB", "1k", "1kBB", "1e3",
+                          "inf", "0x10", "1 kB 1", "8388608TB"}) {
+    EXPECT_THAT(ParseByteSize(bad),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr(std::string("\"") + bad + "\"")))
+        << bad;
+  }
+}
+
 TEST(SettingsTest, BooleanFlags) {
   const Setting& setting = *FindSetting("publisher.binary");
   for (const char* yes : {"true", "on", "YES", "1"}) {
@@ -126,6 +152,7 @@ TEST(InitTest, SamplesOfOptionalSettingsAreTheDefaults) {
   EXPECT_EQ(config.replica.schema_separator, defaults.replica.schema_separator);
   EXPECT_EQ(config.replica.mirror_indexes, defaults.replica.mirror_indexes);
   EXPECT_EQ(config.replica.copy_rate, defaults.replica.copy_rate);
+  EXPECT_EQ(config.replica.spill_limit, defaults.replica.spill_limit);
   EXPECT_EQ(config.replica.on_gap, defaults.replica.on_gap);
   EXPECT_EQ(config.replica.drop_unpublished, defaults.replica.drop_unpublished);
   EXPECT_EQ(config.log.level, defaults.log.level);

@@ -49,6 +49,34 @@ TEST(FrameQueueTest, TimesOutWithNothing) {
   EXPECT_TRUE(frames.empty());
 }
 
+TEST(FrameQueueTest, TellsThatMoreIsExpectedAndWakesWhenItIsNot) {
+  EventFd wake;
+  FrameQueue queue(1000, &wake);
+  queue.SetExpecting(true);
+  EXPECT_TRUE(queue.HasMore());
+  EXPECT_FALSE(queue.HasFrames());
+  std::vector<Frame> frames;
+  std::thread producer([&] { queue.SetExpecting(false); });
+  EXPECT_OK(queue.Receive(absl::InfiniteDuration(), nullptr, &frames));
+  producer.join();
+  EXPECT_TRUE(frames.empty());
+  EXPECT_FALSE(queue.HasMore());
+  // The wake-up was for that once.
+  EXPECT_OK(queue.Receive(absl::Milliseconds(1), nullptr, &frames));
+  queue.SetExpecting(false);
+  PushOne(queue, "a");
+  EXPECT_OK(queue.Receive(absl::Seconds(9), nullptr, &frames));
+  EXPECT_EQ(frames.size(), 1u);
+}
+
+TEST(FrameQueueTest, NothingIsExpectedAfterTheEnd) {
+  EventFd wake;
+  FrameQueue queue(1000, &wake);
+  queue.SetExpecting(true);
+  queue.Finish(absl::UnavailableError("gone"));
+  EXPECT_FALSE(queue.HasMore());
+}
+
 TEST(FrameQueueTest, StopGoesBeforeFrames) {
   EventFd wake;
   StopSignal stop;

@@ -172,7 +172,7 @@ TEST_F(StreamTest, SleepingConsumerKeepsTheConnection) {
   const std::string pid = Sender("pid");
   absl::SleepFor(absl::Seconds(6));
   EXPECT_EQ(Sender("pid"), pid);
-  EXPECT_TRUE(stream_->HasFrames());
+  EXPECT_TRUE(stream_->HasMore());
   // It was alive all the time, and confirmed nothing that was not confirmed.
   EXPECT_EQ(ToLsn(Sender("flush_lsn")), start_);
   ASSERT_OK(ReceiveUntil([&] { return counts_['C'] == 1; }));
@@ -222,7 +222,7 @@ TEST_F(StreamTest, LossComesAfterTheFrames) {
   Proxy proxy(server().port());
   Start(Through(proxy));
   Sql("INSERT INTO t SELECT generate_series(1, 100)");
-  ASSERT_TRUE(Eventually([&] { return stream_->HasFrames(); }));
+  ASSERT_TRUE(Eventually([&] { return stream_->HasMore(); }));
   absl::SleepFor(absl::Milliseconds(500));
   proxy.HangUp();
   absl::SleepFor(absl::Milliseconds(200));
@@ -242,7 +242,7 @@ TEST_F(StreamTest, LossWithAFullQueue) {
   Start(Through(proxy), limits);
   Sql("INSERT INTO t SELECT i, repeat('x', 1000) FROM generate_series(1, 2000) "
       "i");
-  ASSERT_TRUE(Eventually([&] { return stream_->HasFrames(); }));
+  ASSERT_TRUE(Eventually([&] { return stream_->HasMore(); }));
   absl::SleepFor(absl::Milliseconds(300));
   proxy.HangUp();
   absl::SleepFor(absl::Milliseconds(500));
@@ -318,7 +318,7 @@ TEST_F(StreamTest, DestructionWithDataInFlight) {
   Start("", limits);
   Sql("INSERT INTO t SELECT i, repeat('x', 1000) FROM generate_series(1, 30000)"
       " i");
-  ASSERT_TRUE(Eventually([&] { return stream_->HasFrames(); }));
+  ASSERT_TRUE(Eventually([&] { return stream_->HasMore(); }));
   EXPECT_LT(Measure([&] { stream_.reset(); }), kStopBound);
 }
 

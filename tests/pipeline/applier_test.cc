@@ -48,13 +48,14 @@ class ApplierTest : public PipelineFixture {
     OpenReplica();
     start_ = *replica_->state().applied;
     copy_ = std::make_unique<TableCopy>(
-        *replica_, publisher_, config_, *ended_, [] { return false; },
+        *replica_, publisher_, config_, memory_.ended, [] { return false; },
         [](const ReplicaTable&, std::int64_t, double) {});
     ApplierOptions options;
     options.protocol_version = 3;
     options.status_interval = kInterval;
-    options.spool_directory = ::testing::TempDir();
-    applier_ = std::make_unique<Applier>(*replica_, *copy_, *ended_, options);
+    options.spill.directory = ::testing::TempDir();
+    applier_ =
+        std::make_unique<Applier>(*replica_, *copy_, memory_.ended, options);
     DecoderOptions decoder;
     decoder.restart = publisher_.slot.restart;
     decoder.start = start_;

@@ -25,7 +25,8 @@ void PipelineFixture::SetUp() {
   config_.replica.database = path_;
   config_.publisher.slot = "s";
   config_.publisher.publications = {"p"};
-  ended_ = std::make_unique<EndedTransactions>();
+  memory_ = {
+      {}, StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()), {}};
 }
 
 void PipelineFixture::TearDown() {
@@ -71,7 +72,8 @@ void PipelineFixture::OpenReplica() {
 void PipelineFixture::Kill(bool power) {
   if (power) vfs_.PowerOff();
   replica_.reset();
-  ended_ = std::make_unique<EndedTransactions>();
+  memory_ = {
+      {}, StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()), {}};
   if (power) vfs_.PowerLoss(nullptr);
 }
 
@@ -79,7 +81,7 @@ SessionEnd PipelineFixture::RunSession() {
   OpenReplica();
   if (replica_ == nullptr) return {};
   Session session(
-      config_, *replica_, publisher_, *ended_, [this] { return stop_; },
+      config_, *replica_, publisher_, memory_, [this] { return stop_; },
       [](std::string_view) {});
   return session.Run();
 }

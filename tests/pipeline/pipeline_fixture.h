@@ -17,6 +17,7 @@
 #include "applier/config.h"
 #include "applier/replica.h"
 #include "applier/session.h"
+#include "applier/streaming_pause.h"
 #include "tests/support/fake_publisher.h"
 #include "tests/support/fault_vfs.h"
 #include "tests/support/pg_model.h"
@@ -63,7 +64,8 @@ class PipelineFixture : public ::testing::Test {
   FakePublisher publisher_{model_};
   Config config_;
   std::string path_;
-  std::unique_ptr<EndedTransactions> ended_;
+  // Forgotten when the process ends. Pauses in it end as soon as they may.
+  SessionMemory memory_;
   std::unique_ptr<Replica> replica_;
   bool stop_ = false;
 };

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "applier/spill_file.h"
 #include "schema/bookkeeping.h"
 #include "tests/support/status_matchers.h"
 
@@ -16,6 +17,12 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+
+SpillOptions Options() {
+  SpillOptions options;
+  options.directory = ::testing::TempDir();
+  return options;
+}
 
 class PreparedStoreTest : public ::testing::Test {
  protected:
@@ -41,7 +48,8 @@ class PreparedStoreTest : public ::testing::Test {
 
   void Seal(Xid xid, std::string_view gid, std::uint64_t lsn,
             const std::vector<std::string>& messages, std::int64_t source = 0) {
-    Spool spool(::testing::TempDir());
+    SpillFile file(Options());
+    Spool spool(file, Spool::Limit::kNone);
     std::uint64_t serial = 0;
     for (const std::string& message : messages) {
       ASSERT_OK(spool.Append({xid, ++serial, false, false, message}));
@@ -95,7 +103,8 @@ TEST_F(PreparedStoreTest, HoldsWhatTheSpoolHeld) {
 }
 
 TEST_F(PreparedStoreTest, AVoidSubtransactionIsNotKept) {
-  Spool spool(::testing::TempDir());
+  SpillFile file(Options());
+  Spool spool(file, Spool::Limit::kNone);
   ASSERT_OK(spool.Append({700, 1, true, false, "I1"}));
   ASSERT_OK(spool.Append({701, 2, true, false, "I2"}));
   ASSERT_OK(spool.Append({701, 3, true, false, "R3"}));
@@ -157,6 +166,36 @@ TEST_F(PreparedStoreTest, HugeWorkComesBackInOrder) {
   EXPECT_EQ(Messages(Find(700, "g")), messages);
   ASSERT_OK(store_->Remove(*Find(700, "g")));
   EXPECT_EQ(Count("select count(*) from sublite_staged"), 0);
+}
+
+// Records that end at, before and behind the end of a part, and within headers.
+TEST_F(PreparedStoreTest, RecordsGoOverTheEndsOfParts) {
+  constexpr std::size_t kPart = 128 * 1024;
+  constexpr std::size_t kHeader = 17;
+  for (std::size_t before = 0; before <= 2 * kHeader + 2; ++before) {
+    const std::vector<std::string> messages = {
+        std::string(kPart - kHeader - before, 'I'), "U2",
+        std::string(2 * kPart - kHeader, 'D'), "Ilast"};
+    const std::string gid = "g" + std::to_string(before);
+    Seal(700, gid, 100, messages);
+    EXPECT_EQ(Messages(Find(700, gid)), messages) << before;
+  }
+  EXPECT_EQ(Count("select max(length(data)) from sublite_staged"), kPart);
+  EXPECT_EQ(
+      Count("select count(*) from sublite_prepared where bytes <> (select "
+            "sum(length(data)) from sublite_staged where prepared_id = "
+            "id)"),
+      0);
+}
+
+// As earlier versions wrote it: each part held whole records.
+TEST_F(PreparedStoreTest, PartsMayHaveAnySize) {
+  Seal(700, "g", 100, {"I1", "I2", "I3"});
+  ASSERT_OK(database_->Execute(
+      "insert into sublite_staged select prepared_id, 1, substr(data, 20) from "
+      "sublite_staged; "
+      "update sublite_staged set data = substr(data, 1, 19) where part = 0"));
+  EXPECT_THAT(Messages(Find(700, "g")), ElementsAre("I1", "I2", "I3"));
 }
 
 TEST_F(PreparedStoreTest, SurvivesAnotherOpening) {

@@ -41,7 +41,9 @@ Simulation::Simulation(std::uint64_t seed, const SimulationOptions& options)
       workload_options_(WorkloadFor(seed)),
       workload_(model_, seed, workload_options_),
       publisher_(model_, seed + 1000003),
-      ended_(std::make_unique<EndedTransactions>()) {
+      memory_({{},
+               StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()),
+               {}}) {
   SetLogSink(options.verbose ? LogSink(nullptr)
                              : +[](LogLevel, std::string_view,
                                    std::initializer_list<LogField>) {});
@@ -56,6 +58,8 @@ Simulation::Simulation(std::uint64_t seed, const SimulationOptions& options)
   config_.publisher.publications = {"p"};
   config_.publisher.messages = workload_options_.messages;
   config_.publisher.two_phase = Draw(5) != 0;
+  // Some rows of open transactions, then no more.
+  config_.replica.spill_limit = seed % 4 == 1 ? 400 : 0;
   config_.publisher.status_interval =
       Draw(2) == 0 ? absl::ZeroDuration() : absl::Hours(1);
   if (options.status_interval.has_value()) {
@@ -105,7 +109,7 @@ bool Simulation::Open() {
 
 SessionEnd Simulation::RunSession() {
   Session session(
-      config_, *replica_, publisher_, *ended_, [this] { return stop_; },
+      config_, *replica_, publisher_, memory_, [this] { return stop_; },
       [](std::string_view) {});
   return session.Run();
 }
@@ -166,7 +170,8 @@ void Simulation::OnReceive(FakeStream& stream) {
 void Simulation::Kill(bool power) {
   if (power) vfs_.PowerOff();
   replica_.reset();
-  ended_ = std::make_unique<EndedTransactions>();
+  memory_ = {
+      {}, StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()), {}};
   if (power) vfs_.PowerLoss(&random_);
 }
 
@@ -264,7 +269,7 @@ void Simulation::CheckCaughtUp() {
   // first one was not yet noted safely when the power went.)
   EXPECT_EQ(reader.Query("select kind, sqlite_table, detail from "
                          "sublite_events where kind not in ('copied', "
-                         "'schema', 'unpublished') and "
+                         "'schema', 'unpublished', 'spill_limit') and "
                          "detail not like '%this file holds "
                          "nothing of it%'"),
             std::vector<std::string>{});

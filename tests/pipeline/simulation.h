@@ -18,6 +18,7 @@
 #include "applier/config.h"
 #include "applier/replica.h"
 #include "applier/session.h"
+#include "applier/streaming_pause.h"
 #include "tests/support/fake_publisher.h"
 #include "tests/support/fault_vfs.h"
 #include "tests/support/model_publisher.h"
@@ -78,7 +79,8 @@ class Simulation {
   FakePublisher publisher_;
   Config config_;
 
-  std::unique_ptr<EndedTransactions> ended_;
+  // Forgotten when the process ends. Pauses in it end as soon as they may.
+  SessionMemory memory_;
   std::unique_ptr<Replica> replica_;
   EndKind end_kind_ = EndKind::kStop;
   int end_in_ = 0;  // Receives, rows or writes

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <sqlite3.h>
 
 #include <string>
@@ -308,6 +309,36 @@ TEST_F(KeyedTableTest, TheHiddenTableOfACopyReplacesNothing) {
   EXPECT_THAT(database_->QueryInt("select count(*) from hidden"),
               IsOkAndHolds(1));
   EXPECT_THAT(Rows(), IsEmpty());
+}
+
+TEST_F(KeyedTableTest, AHugeValueLeavesNoMemoryBehind) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer has an allocator of its own";
+#endif
+  Make('f', {"id int k", "v bytea"});
+  const auto allocated = [] {
+    const struct mallinfo2 info = mallinfo2();
+    return static_cast<std::int64_t>(info.uordblks + info.hblkhd);
+  };
+  const std::string small = "\\x00";
+  const std::string huge = "\\x" + std::string(40 << 20, 'a');
+  ASSERT_OK(Insert({T("0"), T(small)}));
+  const std::int64_t before = allocated();
+  const auto expect_little = [&] {
+    // SQLite's own cache is 2 MB.
+    EXPECT_LE(allocated() - before, 4 << 20);
+  };
+  ASSERT_OK(Insert({T("1"), T(huge)}));
+  expect_little();
+  ASSERT_OK(UpdateO({T("1"), T(huge)}, {T("2"), T(huge)}));
+  expect_little();
+  ASSERT_OK(DeleteO({T("2"), T(huge)}));
+  expect_little();
+  // A row that cannot be stored, neither.
+  EXPECT_FALSE(Insert({T("x"), T(huge)}).ok());
+  EXPECT_FALSE(Insert({T("3"), T(huge + "z")}).ok());
+  expect_little();
+  EXPECT_THAT(Rows(), ElementsAre("i:0|b:00"));
 }
 
 TEST_F(KeyedTableTest, KeysAreFoundThroughTheirIndex) {

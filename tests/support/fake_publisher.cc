@@ -93,7 +93,7 @@ DecoderOptions DecoderOptionsFor(const FakePublisher& publisher,
   DecoderOptions decoder;
   decoder.restart = publisher.slot.restart;
   decoder.start = start;
-  decoder.two_phase = options.two_phase;
+  decoder.two_phase = publisher.slot.state.two_phase;
   decoder.two_phase_at = publisher.slot.two_phase_at;
   decoder.streaming = options.streaming;
   decoder.messages = options.messages;
@@ -294,6 +294,14 @@ absl::StatusOr<CreatedSlot> FakePublisher::CreateSlot(
   return CreatedSlot{model_.end(), model_.SlotSnapshot()};
 }
 
+absl::Status FakePublisher::EnableFailover(const std::string& name) {
+  if (!slot.state.exists || name != slot_name) {
+    return absl::NotFoundError("no such slot");
+  }
+  slot.state.failover = true;
+  return absl::OkStatus();
+}
+
 absl::Status FakePublisher::DropSlot(const std::string& name) {
   if (!slot.state.exists || name != slot_name) {
     return absl::NotFoundError("no such slot");
@@ -364,6 +372,14 @@ absl::StatusOr<std::vector<std::vector<std::string>>> FakePublisher::Query(
   if (sql == "show server_encoding") {
     return std::vector<std::vector<std::string>>{{server_encoding}};
   }
+  if (sql == "select pg_is_in_recovery()") {
+    return std::vector<std::vector<std::string>>{
+        {identity.in_recovery ? "t" : "f"}};
+  }
+  if (sql.find("pg_current_snapshot") != std::string_view::npos) {
+    return std::vector<std::vector<std::string>>{
+        {model_.CurrentSnapshot().ToString(), model_.end().ToString()}};
+  }
   if (sql.find("pg_current_wal_insert_lsn") != std::string_view::npos) {
     return std::vector<std::vector<std::string>>{{model_.end().ToString()}};
   }
@@ -382,6 +398,11 @@ FakePublisher::StartReplication(const StreamOptions& options) {
                      slot.state.confirmed_flush.ToString()));
   slot.state.active = true;
   const Lsn start = std::max(options.start, slot.state.confirmed_flush);
+  // What a slot has it keeps; what it lacks is switched on by asking for it.
+  if (options.two_phase && !slot.state.two_phase) {
+    slot.state.two_phase = true;
+    slot.two_phase_at = start;
+  }
   return std::unique_ptr<ReplicationStream>(
       new FakeStream(*this, options, start));
 }

@@ -10,7 +10,7 @@
 //     it (nothing is committed or said any more)
 //   - the other hooks likewise
 //   - Receive delivers `batch` frames at most; `lookahead` frames are decoded
-//     ahead, and HasFrames tells of them
+//     ahead, and HasMore tells of them
 #ifndef SUBLITE_TESTS_SUPPORT_FAKE_PUBLISHER_H_
 #define SUBLITE_TESTS_SUPPORT_FAKE_PUBLISHER_H_
 
@@ -47,7 +47,7 @@ class FakeStream : public ReplicationStream {
   absl::Status Receive(absl::Duration timeout,
                        std::vector<Frame>* frames) override;
   void Confirm(const Positions& positions, bool now) override;
-  bool HasFrames() const override { return more_; }
+  bool HasMore() const override { return more_; }
   absl::Time LastHeard() const override { return absl::Now(); }
 
   // After `frames` more frames the connection is gone.
@@ -97,7 +97,7 @@ class FakePublisher : public Publisher {
   int lookahead = 1;
   int stream_per_mille = 0;
   int keepalive_per_mille = 0;  // before each frame
-  int gap_per_mille = 0;        // frames wait, but HasFrames says no
+  int gap_per_mille = 0;        // frames wait, but HasMore says no
   bool invisible_ends = true;   // a commit that waits for a standby, with reads
   bool idle_keepalives = true;  // one when all has been sent
   std::function<void(FakeStream&)> on_receive;
@@ -121,6 +121,7 @@ class FakePublisher : public Publisher {
   absl::StatusOr<CreatedSlot> CreateSlot(
       const SlotOptions& options,
       const std::function<void(std::string_view)>& on_wait) override;
+  absl::Status EnableFailover(const std::string& name) override;
   absl::Status DropSlot(const std::string& name) override;
   absl::StatusOr<Publications> ReadPublications(
       const std::vector<std::string>& publications) override;

@@ -82,6 +82,16 @@ class PgServer {
   static absl::StatusOr<std::unique_ptr<PgServer>> Start(
       const PgServerOptions& options = {});
 
+  // A streaming standby of `primary` (12+), a copy of which is made while it is
+  // stopped for a moment. As pg_basebackup it has none of its slots. It has
+  // the primary's settings, but for `options`, and reports to it often.
+  static absl::StatusOr<std::unique_ptr<PgServer>> StartStandby(
+      PgServer& primary, const PgServerOptions& options = {});
+  // Ends the recovery of a standby, and waits for it.
+  absl::Status Promote();
+  // Until a standby has replayed all that `primary` has written.
+  absl::Status CatchUp(PgServer& primary);
+
   ~PgServer();
   PgServer(const PgServer&) = delete;
   PgServer& operator=(const PgServer&) = delete;
@@ -100,6 +110,8 @@ class PgServer {
   // The same over TCP; only with Options::tcp.
   std::string TcpConninfo(const std::string& database = "postgres") const;
   int port() const { return port_; }
+  // For `host` in a connection string: the folder of the socket.
+  const std::string& host() const { return directory_; }
   // 15 for 15.4.
   int major_version() const { return major_version_; }
   // The server's log since its first start, and its end for failure messages.

@@ -64,6 +64,9 @@ TEST_F(FailoverSlotTest, GoesOnWithoutAGap) {
                    " WHERE slot_name = 's'"),
             "t");
   Sql("INSERT INTO t VALUES (1000, 'before')");
+  // First, since a slot whose copy is not there yet cannot be copied while
+  // older transactions are open, prepared ones too.
+  AwaitSynced();
   Sql("BEGIN; INSERT INTO t VALUES (1001, 'prepared before');"
       " PREPARE TRANSACTION 'p'");
   Await("SELECT group_concat(gid) FROM sublite_prepared", "p");

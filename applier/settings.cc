@@ -8,7 +8,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "applier/byte_size.h"
+#include "absl/time/time.h"
+#include "applier/units.h"
 #include "schema/identifier.h"
 #include "schema/status.h"
 
@@ -318,9 +319,7 @@ std::vector<Setting> PublisherSettings() {
        "file.",
        SetSlot},
       {"publisher.two_phase", "two_phase", K::kBoolean, "", "true", false,
-       "Decode prepared transactions at PREPARE (server 15 and later; "
-       "before,\n"
-       "they arrive when they are committed). A slot that has it keeps it.",
+       "Decode prepared transactions at PREPARE (server 15 and later).",
        SetTwoPhase},
       {"publisher.streaming", "streaming", K::kChoice, "auto|off|on|parallel",
        "\"auto\"", false,
@@ -329,10 +328,7 @@ std::vector<Setting> PublisherSettings() {
        "has: parallel (16 and later), on (14, 15), else off.",
        SetStreaming},
       {"publisher.binary", "binary", K::kBoolean, "", "false", false,
-       "Ask for rows in binary form (server 14 and later, database in UTF8, "
-       "all\n"
-       "types known; else rows arrive as text). The stored values are the "
-       "same.",
+       "Ask for rows in binary form (server 14 and later, else as text).",
        SetBinary},
       {"publisher.origin", "origin", K::kChoice, "any|none", "\"any\"", false,
        "none: only changes that have no origin. An older server than 16 "
@@ -340,18 +336,16 @@ std::vector<Setting> PublisherSettings() {
        "tell, and is then not followed.",
        SetOrigin},
       {"publisher.messages", "messages", K::kBoolean, "", "false", false,
-       "Keep logical decoding messages in the table sublite_messages (server "
-       "14\n"
-       "and later).",
+       "Keep logical decoding messages in sublite_messages (server 14 and "
+       "later).",
        SetMessages},
       {"publisher.status_interval", "status_interval", K::kDuration, "TIME",
        "\"10s\"", false,
        "At most this long between two status updates to the publisher.",
        SetStatusInterval},
       {"publisher.failover", "failover", K::kBoolean, "", "false", false,
-       "Let standbys keep a copy of the slot, so that a failover leaves no "
-       "gap\n"
-       "(server 17 and later).",
+       "Let standbys keep a copy of the slot, for failovers (server 17 and "
+       "later).",
        SetFailover},
   };
 }
@@ -407,42 +401,6 @@ std::vector<Setting> OtherSettings() {
        "Address of the metrics and status page, e.g. 127.0.0.1:9187.",
        SetListen},
   };
-}
-
-// One number and unit at *at, e.g. "1.5h"; moves *at past it.
-absl::Status ReadDurationPart(std::string_view text, std::size_t* at,
-                              absl::Duration* total) {
-  double number = 0;
-  const char* const begin = text.data() + *at;
-  const char* const end = text.data() + text.size();
-  // Digits only: from_chars would also take a sign, "inf" and "nan".
-  const bool digit = begin != end && absl::ascii_isdigit(*begin);
-  const std::from_chars_result read =
-      std::from_chars(begin, end, number, std::chars_format::fixed);
-  if (!digit || read.ec != std::errc()) {
-    return Bad(
-        absl::StrCat("is \"", std::string(text),
-                     "\", must be a time like \"10s\", \"500ms\", \"1m\""));
-  }
-  std::size_t unit_at = read.ptr - text.data();
-  while (unit_at < text.size() && text[unit_at] == ' ') ++unit_at;
-  std::size_t unit_end = unit_at;
-  while (unit_end < text.size() && absl::ascii_isalpha(text[unit_end])) {
-    ++unit_end;
-  }
-  static const auto* const kUnits = new std::map<std::string, absl::Duration>{
-      {"ms", absl::Milliseconds(1)}, {"s", absl::Seconds(1)},
-      {"m", absl::Minutes(1)},       {"min", absl::Minutes(1)},
-      {"h", absl::Hours(1)},         {"d", absl::Hours(24)}};
-  const auto unit =
-      kUnits->find(std::string(text.substr(unit_at, unit_end - unit_at)));
-  if (unit == kUnits->end()) {
-    return Bad(absl::StrCat("is \"", std::string(text),
-                            "\", needs a unit of ms, s, m, h or d: \"10s\""));
-  }
-  *total += number * unit->second;
-  *at = unit_end;
-  return absl::OkStatus();
 }
 
 std::size_t EditDistance(std::string_view a, std::string_view b) {
@@ -576,16 +534,6 @@ std::vector<SettingProblem> FinishConfig(Config* config) {
     config->publisher.slot = DefaultSlotName(config->replica.database);
   }
   return problems;
-}
-
-absl::StatusOr<absl::Duration> ParseDurationText(std::string_view text) {
-  absl::Duration total;
-  std::size_t at = 0;
-  do {
-    RETURN_IF_ERROR(ReadDurationPart(text, &at, &total));
-    while (at < text.size() && text[at] == ' ') ++at;
-  } while (at < text.size());
-  return total;
 }
 
 std::string NearestName(std::string_view name,

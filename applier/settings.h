@@ -17,7 +17,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "applier/config.h"
 
 namespace sublite {
@@ -87,10 +86,6 @@ struct SettingProblem {
   std::string text;
 };
 std::vector<SettingProblem> FinishConfig(Config* config);
-
-// "10s", "500ms", "1m", "1m 30s", "1.5h". Not negative; a number without a unit
-// is an error, since nobody can know what was meant.
-absl::StatusOr<absl::Duration> ParseDurationText(std::string_view text);
 
 // The name nearest to `name` among `known`; "" if none is near enough to be
 // meant.

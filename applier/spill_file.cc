@@ -29,19 +29,19 @@ absl::Status IoError(const std::string& directory, const char* doing) {
               : absl::UnavailableError(text);
 }
 
-std::int64_t FreeBytes(int file) {
+FileSystemSpace SpaceOf(int file) {
   struct statvfs fs = {};
-  // Some file systems tell nothing.
-  if (fstatvfs(file, &fs) != 0 || fs.f_blocks == 0) return -1;
-  return static_cast<std::int64_t>(fs.f_bavail) *
-         static_cast<std::int64_t>(fs.f_frsize);
+  if (fstatvfs(file, &fs) != 0) return {};
+  const auto block = static_cast<std::int64_t>(fs.f_frsize);
+  return {static_cast<std::int64_t>(fs.f_blocks) * block,
+          static_cast<std::int64_t>(fs.f_bavail) * block};
 }
 
 }  // namespace
 
 SpillFile::SpillFile(SpillOptions options)
     : options_([&options] {
-        if (!options.free_bytes) options.free_bytes = FreeBytes;
+        if (!options.space) options.space = SpaceOf;
         return std::move(options);
       }()) {}
 
@@ -72,11 +72,12 @@ absl::Status SpillFile::Open() {
 }
 
 absl::Status SpillFile::CheckFree() {
-  const std::int64_t left = options_.free_bytes(file_);
-  if (left < 0 || left >= options_.free_min) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "spill file in ", options_.directory, ": only ", left,
-      " bytes are free, and the last ", options_.free_min, " are left alone"));
+  const FileSystemSpace space = options_.space(file_);
+  const std::int64_t kept = std::min(options_.free_min, space.size / 16);
+  if (space.free >= kept) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("spill file in ", options_.directory, ": only ", space.free,
+                   " bytes are free, and the last ", kept, " are left alone"));
 }
 
 absl::StatusOr<SpillFile::Extent> SpillFile::Take() {

@@ -30,14 +30,19 @@
 
 namespace sublite {
 
+// In bytes; zeros where a file system does not tell.
+struct FileSystemSpace {
+  std::int64_t size = 0;
+  std::int64_t free = 0;  // to an ordinary user
+};
+
 struct SpillOptions {
   std::string directory;
-  std::int64_t bytes_max = 0;  // 0: no limit
-  std::int64_t free_min = 64 << 20;
+  std::int64_t bytes_max = 0;        // 0: no limit
+  std::int64_t free_min = 64 << 20;  // or a sixteenth of the file system
   std::int64_t memory_max = 4 << 20;
-  // Bytes that an ordinary user may still write to the file system of an open
-  // file, -1 where it does not tell. A seam for tests.
-  std::function<std::int64_t(int file)> free_bytes;
+  // The file system of an open file. A seam for tests.
+  std::function<FileSystemSpace(int file)> space;
 };
 
 class SpillFile {

@@ -10,9 +10,9 @@
 #include <string>
 #include <utility>
 
-#include "applier/byte_size.h"
 #include "applier/cli/init_command.h"
 #include "applier/io/config_file.h"
+#include "applier/units.h"
 #include "tests/support/status_matchers.h"
 
 namespace sublite::testing {

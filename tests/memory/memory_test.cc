@@ -21,8 +21,6 @@
 namespace sublite::testing {
 namespace {
 
-using ::testing::HasSubstr;
-
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;
 #else

@@ -201,27 +201,34 @@ TEST(SpillFileTest, NothingIsKeptWhenAllAreDecided) {
 }
 
 TEST(SpillFileTest, TheLastFreeSpaceIsLeftToOthers) {
-  std::int64_t free = 1 << 20;
-  SpillOptions options = OptionsFor(0);
-  options.free_min = 1 << 20;
-  options.free_bytes = [&free](int file) {
-    EXPECT_GE(file, 0);
-    return free;
-  };
-  SpillFile file(options);
-  Spool spool(file, Spool::Limit::kCounts);
-  ASSERT_OK(Put(spool, 50000));
-  --free;
-  absl::Status status;
-  for (int i = 0; i < 100 && status.ok(); ++i) status = Put(spool, 50000);
-  EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted,
-                               HasSubstr("only 1048575 bytes are free")));
-  // At once it is not noticed, but within a few extents.
-  EXPECT_LE(spool.bytes(), 20 * SpillFile::kExtentBytes);
-  // A file system that does not tell.
-  free = -1;
-  Spool another(file, Spool::Limit::kCounts);
-  for (int i = 0; i < 100; ++i) ASSERT_OK(Put(another, 50000));
+  for (const FileSystemSpace least :
+       {FileSystemSpace{1 << 30, 1 << 20}, FileSystemSpace{160000, 10000}}) {
+    FileSystemSpace space = least;
+    SpillOptions options = OptionsFor(0);
+    options.free_min = 1 << 20;
+    options.space = [&space](int file) {
+      EXPECT_GE(file, 0);
+      return space;
+    };
+    SpillFile file(options);
+    Spool spool(file, Spool::Limit::kCounts);
+    for (int i = 0; i < 100; ++i) ASSERT_OK(Put(spool, 50000));
+    --space.free;
+    const std::int64_t before = spool.bytes();
+    absl::Status status;
+    for (int i = 0; i < 100 && status.ok(); ++i) status = Put(spool, 50000);
+    EXPECT_THAT(status,
+                StatusIs(absl::StatusCode::kResourceExhausted,
+                         HasSubstr(absl::StrCat(
+                             "only ", least.free - 1,
+                             " bytes are free, and the last ", least.free))));
+    // At once it is not noticed, but within a few extents.
+    EXPECT_LE(spool.bytes() - before, 20 * SpillFile::kExtentBytes);
+    // A file system that does not tell.
+    space = FileSystemSpace();
+    Spool another(file, Spool::Limit::kCounts);
+    for (int i = 0; i < 100; ++i) ASSERT_OK(Put(another, 50000));
+  }
 }
 
 // As on a file system with small files, and as ENOSPC.

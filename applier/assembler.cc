@@ -162,13 +162,15 @@ absl::StatusOr<Step> Assembler::On(const PrepareMessage& message) {
 
 absl::StatusOr<Step> Assembler::On(const CommitPreparedMessage& message) {
   if (state_ != State::kIdle) return Misplaced("Commit Prepared");
-  RETURN_IF_ERROR(ExpectNotStreamed(message.xid, "Commit Prepared"));
+  // Its PREPARE was confirmed, but not its changes: after a reconnect they are
+  // streamed once more, and the PREPARE is left out.
+  streamed_.erase(message.xid);
   return Step{Action::kCommitPrepared, message.xid, message.xid};
 }
 
 absl::StatusOr<Step> Assembler::On(const RollbackPreparedMessage& message) {
   if (state_ != State::kIdle) return Misplaced("Rollback Prepared");
-  RETURN_IF_ERROR(ExpectNotStreamed(message.xid, "Rollback Prepared"));
+  streamed_.erase(message.xid);
   return Step{Action::kRollbackPrepared, message.xid, message.xid};
 }
 

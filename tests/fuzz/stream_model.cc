@@ -234,13 +234,18 @@ bool StreamModel::On(const StreamPrepareMessage& m, Due* due) {
 bool StreamModel::On(const CommitPreparedMessage& m, Due* due) {
   due->kind = Kind::kCommitPrepared;
   due->xid = m.xid;
-  return state_ == State::kIdle && streamed_.count(m.xid) == 0;
+  if (state_ != State::kIdle) return false;
+  // Streamed again although its PREPARE was confirmed.
+  if (streamed_.count(m.xid) != 0) Close(m.xid);
+  return true;
 }
 
 bool StreamModel::On(const RollbackPreparedMessage& m, Due* due) {
   due->kind = Kind::kRollbackPrepared;
   due->xid = m.xid;
-  return state_ == State::kIdle && streamed_.count(m.xid) == 0;
+  if (state_ != State::kIdle) return false;
+  if (streamed_.count(m.xid) != 0) Close(m.xid);
+  return true;
 }
 
 }  // namespace sublite::testing

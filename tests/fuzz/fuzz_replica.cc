@@ -75,7 +75,7 @@ class FuzzReader : public TableReader {
 
 absl::StatusOr<std::unique_ptr<TableReader>> FuzzPublisher::ReadTable(
     const std::string&, const std::string& pg_table,
-    const std::vector<std::string>&) {
+    const std::vector<std::string>&, const CopyRange&) {
   for (const CatalogAnswer& answer : catalog) {
     if (FuzzTable(answer.table).pg_table != pg_table) continue;
     switch (answer.kind) {

@@ -65,7 +65,7 @@ TEST_P(PipelineChunkSizeTest, EveryRowIsReadOnce) {
   Caught([&](FakeStream&) { EXPECT_EQ(Compare(), ""); });
   ExpectClean();
   EXPECT_EQ(Int("select count(*) from t"), rows);
-  EXPECT_EQ(Int("select copied_rows from sublite_tables"), rows);
+  EXPECT_EQ(Int("select rows_copied from sublite_tables"), rows);
   // The last chunk is the first one that is not full.
   EXPECT_THAT(publisher_.ranges, SizeIs(rows / 2 + 1));
   EXPECT_EQ(asked, rows + rows / 2 + 1);  // and the end of each chunk
@@ -116,10 +116,11 @@ TEST_F(PipelineChunkTest, ACutGoesOnBehindTheLastChunk) {
 }
 
 TEST_F(PipelineChunkTest, AKillInAChunkGoesOnBehindTheOneBefore) {
+  const int t = AddTens(7);
+  Caught();
   for (const bool power : {false, true}) {
     SCOPED_TRACE(power);
-    const int t = power ? 0 : AddTens(7);
-    if (power) Resync();
+    Resync();
     publisher_.on_read_row = [&](const std::string&, int row) {
       if (Upto() == "40" && row == 1) throw Killed();
       return absl::OkStatus();
@@ -128,11 +129,13 @@ TEST_F(PipelineChunkTest, AKillInAChunkGoesOnBehindTheOneBefore) {
     publisher_.on_read_row = nullptr;
     Kill(power);
     EXPECT_EQ(TakeRanges().back(), "40");
-    EXPECT_EQ(Upto(), "40");
+    // With the power goes what was not synced.
+    const std::string upto = Upto();
+    EXPECT_TRUE(power || upto == "40") << upto;
     Update(t, "10", {"10", absl::StrCat("changed ", power)});
     Update(t, "50", {"50", absl::StrCat("changed ", power)});
     Caught([&](FakeStream&) { EXPECT_EQ(Compare(), ""); });
-    EXPECT_THAT(TakeRanges(), ElementsAre("40", "60"));
+    EXPECT_EQ(TakeRanges().front(), upto);
     ExpectClean();
   }
 }
@@ -416,7 +419,7 @@ TEST_F(PipelineChunkTest, WhatIsOlderThanTheCopyDoesNotDisturbIt) {
   Caught();
   ExpectClean();
   EXPECT_THAT(TakeRanges(),
-              ElementsAre("", "20", "40", "60", "101", "103", "105", "200"));
+              ElementsAre("", "20", "40", "60", "101", "103", "105"));
 }
 
 // ------------------------------------------------------------- the publication

@@ -214,17 +214,22 @@ absl::StatusOr<bool> Applier::FitsCopy(RelationDefinition& relation,
                                        ReplicaTable& table) {
   if (relation.fits) return true;
   const TableShape& shape = table.partial->shape;
-  if (Compare(relation, shape) != Fit::kSame) {
+  const bool same = Compare(relation, shape) == Fit::kSame;
+  const bool undecodable = options_.binary && FindUndecodable(shape) != nullptr;
+  if (same && !undecodable) {
+    relation.fits = true;
+    return true;
+  }
+  // What is older than the copy is in it, and may well have another shape.
+  if (table.partial->AllSee(applying_->xid, applying_->commit_lsn))
+    return false;
+  if (!same) {
     RETURN_IF_ERROR(BeginCopyAnew(table, "its shape changed at the publisher"));
     return false;
   }
-  if (options_.binary && FindUndecodable(shape) != nullptr) {
-    needs_text_ = true;
-    return absl::AbortedError(absl::StrCat(
-        "table ", shape.FullName(), " has values without a binary decoder"));
-  }
-  relation.fits = true;
-  return true;
+  needs_text_ = true;
+  return absl::AbortedError(absl::StrCat(
+      "table ", shape.FullName(), " has values without a binary decoder"));
 }
 
 absl::StatusOr<bool> Applier::Fits(RelationDefinition& relation,

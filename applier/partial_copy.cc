@@ -100,11 +100,14 @@ bool CanCopyInChunks(const TableShape& shape) {
 PartialCopy::Place PartialCopy::PlaceOf(const CopyKey& row, Xid xid,
                                         Lsn commit_lsn) const {
   if (!complete && (upto.empty() || row > upto)) return Place::kAhead;
-  for (const CopyChunk& chunk : chunks) {
-    if (!chunk.Has(row)) continue;
-    return chunk.Sees(xid, commit_lsn) ? Place::kHeld : Place::kHere;
-  }
-  return Place::kHere;
+  // A stream that is far behind leaves many.
+  const auto chunk = std::partition_point(
+      chunks.begin(), chunks.end(), [&](const CopyChunk& passed) {
+        return !passed.upto.empty() && row > passed.upto;
+      });
+  const bool held =
+      chunk != chunks.end() && chunk->Has(row) && chunk->Sees(xid, commit_lsn);
+  return held ? Place::kHeld : Place::kHere;
 }
 
 bool PartialCopy::AllSee(Xid xid, Lsn commit_lsn) const {

@@ -222,7 +222,7 @@ bool Session::CopiesInChunks(const ReplicaTable& table) const {
 
 absl::Status Session::CopyChunks(Lsn reached, bool busy) {
   const absl::Time began = absl::Now();
-  if (began < next_chunk_at_) return absl::OkStatus();
+  if (busy && began < next_chunk_at_) return absl::OkStatus();
   bool wait = false;
   bool moved = false;
   for (const auto& table : replica_.tables()) {

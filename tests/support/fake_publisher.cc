@@ -379,6 +379,7 @@ absl::StatusOr<std::unique_ptr<TableReader>> FakePublisher::ReadTable(
     const std::string& pg_schema, const std::string& pg_table,
     const std::vector<std::string>&, const CopyRange& range) {
   ++table_reads;
+  ranges.push_back(range);
   if (on_read_table) {
     const absl::Status status = on_read_table(pg_schema + "." + pg_table);
     if (!status.ok()) return status;

@@ -112,6 +112,7 @@ class FakePublisher : public Publisher {
   // ---- what was asked of it
   int connects = 0;
   int table_reads = 0;
+  std::vector<CopyRange> ranges;  // of each of them
   std::vector<StreamOptions> streams;
   std::vector<FakeSlot> dropped_slots;
 

@@ -138,7 +138,7 @@ absl::StatusOr<ChunkCopy::Step> ChunkCopy::Next(ReplicaTable& table) {
     return step.status();
   });
   if (!status.ok()) return status;
-  AdaptSize(*table.partial, absl::Now() - began);
+  AdaptSize(*table.partial, range.limit, absl::Now() - began);
   return step;
 }
 
@@ -151,7 +151,13 @@ absl::StatusOr<ChunkCopy::Step> ChunkCopy::Load(ReplicaTable& table,
   std::int64_t rows = 0;
   std::int64_t bytes = 0;
   bool at_end = false;
-  while (bytes < kChunkBytesMax) {
+  // With a limit a chunk is what may be taken in a second.
+  const std::int64_t bytes_max =
+      copy_.rate().limited()
+          ? static_cast<std::int64_t>(std::min<std::uint64_t>(
+                copy_.rate().bytes_per_second(), kChunkBytesMax))
+          : kChunkBytesMax;
+  while (bytes < bytes_max) {
     std::string_view line;
     ASSIGN_OR_RETURN(const bool more, reader.Next(&line));
     if (!more) {
@@ -170,9 +176,11 @@ absl::StatusOr<ChunkCopy::Step> ChunkCopy::Load(ReplicaTable& table,
     }
     ++rows;
     bytes += static_cast<std::int64_t>(line.size());
+    copy_.rate().Take(static_cast<std::int64_t>(line.size()), absl::Now());
     if ((rows & 0xfff) == 0 && stop_())
       return absl::CancelledError("told to stop");
   }
+  if (bytes >= bytes_max) partial.chunk_rows = std::max<std::int64_t>(rows, 1);
   partial.published = reader.table();
   partial.rows += rows;
   if (rows > 0) partial.upto = chunk.upto;
@@ -201,9 +209,12 @@ absl::Status ChunkCopy::Store(const ReplicaTable& table,
   return replica_.StoreCopy(stored);
 }
 
-void ChunkCopy::AdaptSize(PartialCopy& partial, absl::Duration took) const {
+void ChunkCopy::AdaptSize(PartialCopy& partial, std::int64_t limit,
+                          absl::Duration took) const {
   std::int64_t& rows = partial.chunk_rows;
-  if (rows == 0) rows = kFirstRows;
+  // What was read ended the chunk, not its number of rows.
+  if (rows > 0 && rows < limit) return;
+  rows = limit;
   if (took < kChunkTime / 2) rows = std::min(rows * 2, kRowsMax);
   if (took > kChunkTime * 2) rows = std::max(rows / 2, kRowsMin);
 }

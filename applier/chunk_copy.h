@@ -49,7 +49,8 @@ class ChunkCopy {
   absl::StatusOr<Step> Load(ReplicaTable& table, TableReader& reader,
                             std::int64_t limit);
   absl::Status Store(const ReplicaTable& table, const PartialCopy& progress);
-  void AdaptSize(PartialCopy& partial, absl::Duration took) const;
+  void AdaptSize(PartialCopy& partial, std::int64_t limit,
+                 absl::Duration took) const;
 
   Replica& replica_;
   TableCopy& copy_;

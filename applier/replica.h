@@ -142,6 +142,10 @@ class Replica {
                          const PublishedTable& published,
                          const Snapshot& snapshot, Lsn copy_pos,
                          std::int64_t rows);
+  // Removes the table, its rows and all that is known of it. Pointers to it are
+  // invalid afterwards.
+  absl::Status RemoveTable(std::int64_t id);
+
   // ---- copies beside the stream
   absl::StatusOr<std::vector<StoredCopy>> StoredCopies();
   absl::Status StoreCopy(const StoredCopy& copy);

@@ -175,6 +175,30 @@ absl::Status Replica::SetTableState(ReplicaTable& table, TableState state,
   });
 }
 
+absl::Status Replica::RemoveTable(std::int64_t id) {
+  return Transaction([&]() -> absl::Status {
+    ReplicaTable* table = FindTable(id);
+    if (table == nullptr) return absl::OkStatus();
+    RETURN_IF_ERROR(DropCopy(id));
+    table->writer.reset();
+    if (!table->shape.columns.empty()) {
+      RETURN_IF_ERROR(database_->Execute(absl::StrCat(
+          "drop table if exists ", QuoteIdentifier(table->shape.name))));
+    }
+    for (const char* of : {"sublite_columns", "sublite_indexes"}) {
+      RETURN_IF_ERROR(database_->Execute(
+          absl::StrCat("delete from ", of, " where table_id = ", id)));
+    }
+    RETURN_IF_ERROR(database_->Execute(
+        absl::StrCat("delete from sublite_tables where id = ", id)));
+    tables_.erase(std::find_if(
+        tables_.begin(), tables_.end(),
+        [&](const auto& candidate) { return candidate->id == id; }));
+    ++generation_;
+    return absl::OkStatus();
+  });
+}
+
 absl::Status Replica::SetCopyProgress(ReplicaTable& table, std::int64_t rows,
                                       double estimated) {
   ASSIGN_OR_RETURN(
@@ -212,10 +236,10 @@ absl::Status Replica::SetCopied(ReplicaTable& table, const TableShape& shape,
   // Rows that the stream has reached already need neither.
   RETURN_IF_ERROR(copy_pos.valid() ? update.BindText(5, snapshot_text)
                                    : update.BindNull(5));
-  RETURN_IF_ERROR(copy_pos.valid()
-                      ? update.BindInt(
-                            6, static_cast<std::int64_t>(copy_pos.value()))
-                      : update.BindNull(6));
+  RETURN_IF_ERROR(
+      copy_pos.valid()
+          ? update.BindInt(6, static_cast<std::int64_t>(copy_pos.value()))
+          : update.BindNull(6));
   RETURN_IF_ERROR(update.BindInt(7, rows));
   RETURN_IF_ERROR(update.BindText(8, now));
   RETURN_IF_ERROR(update.BindInt(9, shape.publishes_update_or_delete ? 1 : 0));

@@ -150,6 +150,7 @@ absl::Status Session::KnowPublisher() {
   }
   RETURN_IF_ERROR(copy_.DropHidden());
   RETURN_IF_ERROR(Reconcile(publications, false));
+  RETURN_IF_ERROR(DropUnpublished(publications));
   return chunks_.Resume(publications);
 }
 

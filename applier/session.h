@@ -96,6 +96,8 @@ class Session {
   absl::Status Reconcile(const Publications& publications, bool fresh);
   absl::Status KeepForms(ReplicaTable& table, const TableShape& shape);
   absl::Status RefreshCatalog();
+  // As replica.drop_unpublished says.
+  absl::Status DropUnpublished(const Publications& publications);
   // The published tables, and `catalog_as_of_`.
   absl::StatusOr<const Publications*> ReadCatalog();
   absl::StatusOr<CatalogFit> StillFits(const ReplicaTable& table,
@@ -107,7 +109,8 @@ class Session {
   // once the stream has `reached` them.
   absl::Status CopyChunks(Lsn reached, bool busy);
   // False if nothing can be done for now.
-  absl::StatusOr<bool> CopyChunk(ReplicaTable& table, Lsn reached);
+  absl::StatusOr<bool> CopyChunk(ReplicaTable& table, Lsn reached,
+                                 bool may_read);
   bool CopiesInChunks(const ReplicaTable& table) const;
   absl::Status SetAside(ReplicaTable& table, const absl::Status& why);
   absl::Status TakeRequests();

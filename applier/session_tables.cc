@@ -117,7 +117,30 @@ absl::Status Session::RefreshCatalog() {
     LogWarn("a publication is gone from the publisher",
             {{"publication", absl::StrJoin(publications.missing, ", ")}});
   }
-  return Reconcile(publications, false);
+  RETURN_IF_ERROR(Reconcile(publications, false));
+  return DropUnpublished(publications);
+}
+
+absl::Status Session::DropUnpublished(const Publications& publications) {
+  // What a publication that is gone for a moment published comes back.
+  if (!config_.replica.drop_unpublished || !publications.missing.empty())
+    return absl::OkStatus();
+  std::vector<std::int64_t> ids;
+  for (const auto& table : replica_.tables()) {
+    if (table->state == TableState::kUnpublished) ids.push_back(table->id);
+  }
+  for (std::int64_t id : ids) {
+    const TableShape shape = replica_.FindTable(id)->shape;
+    LogInfo("dropping a table that is not published any more",
+            {{"table", shape.FullName()}});
+    RETURN_IF_ERROR(replica_.Transaction([&] {
+      RETURN_IF_ERROR(replica_.RemoveTable(id));
+      return replica_.AddEvent("dropped", shape.name, replica_.state().applied,
+                               "replica.drop_unpublished: it is not published "
+                               "any more");
+    }));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<const Publications*> Session::ReadCatalog() {
@@ -223,6 +246,7 @@ bool Session::CopiesInChunks(const ReplicaTable& table) const {
 absl::Status Session::CopyChunks(Lsn reached, bool busy) {
   const absl::Time began = absl::Now();
   if (busy && began < next_chunk_at_) return absl::OkStatus();
+  const bool may_read = began >= copy_.rate().free_at();
   bool wait = false;
   bool moved = false;
   for (const auto& table : replica_.tables()) {
@@ -231,7 +255,7 @@ absl::Status Session::CopyChunks(Lsn reached, bool busy) {
       continue;
     if (!CopiesInChunks(*table)) continue;
     wait = true;
-    const absl::StatusOr<bool> copied = CopyChunk(*table, reached);
+    const absl::StatusOr<bool> copied = CopyChunk(*table, reached, may_read);
     if (!copied.ok() && !ConcernsOneTable(copied.status()))
       return copied.status();
     if (!copied.ok()) RETURN_IF_ERROR(SetAside(*table, copied.status()));
@@ -247,7 +271,8 @@ absl::Status Session::CopyChunks(Lsn reached, bool busy) {
   return replica_.SetState("streaming");
 }
 
-absl::StatusOr<bool> Session::CopyChunk(ReplicaTable& table, Lsn reached) {
+absl::StatusOr<bool> Session::CopyChunk(ReplicaTable& table, Lsn reached,
+                                        bool may_read) {
   if (table.partial != nullptr && table.partial->complete) {
     ASSIGN_OR_RETURN(const bool shown, chunks_.ShowIfPassed(table, reached));
     if (!shown) return false;
@@ -255,6 +280,7 @@ absl::StatusOr<bool> Session::CopyChunk(ReplicaTable& table, Lsn reached) {
     report_(absl::StrCat("copied ", table.shape.FullName()));
     return true;
   }
+  if (!may_read) return false;
   ASSIGN_OR_RETURN(const bool free, WritersGone(table));
   if (!free) return false;
   if (table.state != TableState::kCopying) {

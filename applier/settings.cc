@@ -27,8 +27,6 @@ struct NotInThisVersion {
 
 const std::vector<NotInThisVersion>& MissingFeatures() {
   static const auto* const kMissing = new std::vector<NotInThisVersion>{
-      {"replica.copy_rate", {std::int64_t{0}}},
-      {"replica.drop_unpublished", {false}},
       {"replica.changes", {false}},
       {"http.listen", {std::string("off"), std::string("")}},
   };

@@ -70,7 +70,20 @@ TableCopy::TableCopy(Replica& replica, Publisher& publisher,
       config_(config),
       ended_(ended),
       stop_(std::move(stop)),
-      progress_(std::move(progress)) {}
+      progress_(std::move(progress)),
+      rate_(config.replica.copy_rate) {}
+
+// The stream waits for a table that is copied whole, so this only spares the
+// line. The receiver keeps the connection alive.
+absl::Status TableCopy::WaitForRate() {
+  constexpr absl::Duration kStep = absl::Milliseconds(50);
+  while (true) {
+    const absl::Duration left = rate_.free_at() - absl::Now();
+    if (left <= absl::ZeroDuration()) return absl::OkStatus();
+    if (stop_()) return absl::CancelledError("told to stop");
+    absl::SleepFor(std::min(left, kStep));
+  }
+}
 
 TableShape TableCopy::ShapeOf(const PublishedTable& table,
                               const PgTypes& types) const {
@@ -227,6 +240,10 @@ absl::StatusOr<std::int64_t> TableCopy::Load(ReplicaTable& table,
     RETURN_IF_ERROR(writer.Insert(row).status());
     ++rows;
     batch_bytes += static_cast<std::int64_t>(line.size());
+    if (rate_.limited()) {
+      rate_.Take(static_cast<std::int64_t>(line.size()), absl::Now());
+      RETURN_IF_ERROR(WaitForRate());
+    }
     if (batch_bytes < kBatchBytes && (rows & 0xfff) != 0) continue;
     if (stop_()) return absl::CancelledError("told to stop");
     const absl::Time now = absl::Now();

@@ -31,6 +31,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "applier/config.h"
+#include "applier/copy_rate.h"
 #include "applier/publisher.h"
 #include "applier/replica.h"
 
@@ -106,6 +107,9 @@ class TableCopy {
   // slot is being made.
   void SetSlotSnapshot(const Snapshot& snapshot) { slot_snapshot_ = snapshot; }
 
+  // What all copies of this connection share.
+  CopyRate& rate() { return rate_; }
+
   // The SQLite name that the rules and the configuration give to a table.
   std::string NameOf(const PublishedTable& table) const {
     return ShapeOf(table, {}).name;
@@ -118,6 +122,7 @@ class TableCopy {
   absl::StatusOr<std::int64_t> Load(ReplicaTable& table, TableReader& reader,
                                     const TableShape& shape,
                                     const std::string& hidden);
+  absl::Status WaitForRate();
   absl::StatusOr<std::string> FreeIndexName(const std::string& wanted);
 
   Replica& replica_;
@@ -127,6 +132,7 @@ class TableCopy {
   std::function<bool()> stop_;
   Progress progress_;
   std::optional<Snapshot> slot_snapshot_;
+  CopyRate rate_;
 };
 
 }  // namespace sublite

@@ -15,8 +15,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+// A table with a key of integers is shown when the stream has passed its copy,
+// which is not while replay is paused.
 constexpr char kCopies[] =
-    "SELECT count(*) FROM sublite_events WHERE kind = 'copied'";
+    "SELECT count(*) FROM sublite_events WHERE kind = 'copied' AND "
+    "sqlite_table = 'u'";
 
 class StandbyTest : public FailoverTest {
  protected:
@@ -136,7 +139,7 @@ TEST_F(StandbyTest, ATransactionThatRunsDuringTheCopyIsNotLost) {
   Sql("INSERT INTO u VALUES ('begins later and ends before')");
   AwaitSame(*primary_);
   AwaitSameKeyless();
-  ASSERT_EQ(Copies(), "2");
+  ASSERT_EQ(Copies(), "1");
   // The standby has received their ends when it is copied, and not replayed
   // them.
   Pause();
@@ -145,7 +148,7 @@ TEST_F(StandbyTest, ATransactionThatRunsDuringTheCopyIsNotLost) {
   Sql("INSERT INTO u VALUES ('after the snapshot')");
   AwaitReceived();
   Resync();
-  Await(kCopies, "4");
+  Await(kCopies, "2");
   Resume();
   AwaitSame(*primary_);
   AwaitSameKeyless();
@@ -159,7 +162,7 @@ TEST_F(StandbyTest, CopiesUnderLoad) {
   if (IsSkipped()) return;
   MakeKeyless();
   StartFollowing();
-  Await(kCopies, "2");
+  Await(kCopies, "1");
   for (int round = 1; round <= 6; ++round) {
     std::atomic<bool> done{false};
     std::vector<std::thread> writers;
@@ -183,7 +186,7 @@ TEST_F(StandbyTest, CopiesUnderLoad) {
     if (behind) Pause();
     if (behind) AwaitReceived();
     Resync();
-    Await(kCopies, absl::StrCat(2 + 2 * round));
+    Await(kCopies, absl::StrCat(1 + round));
     if (behind) Resume();
     done = true;
     for (std::thread& writer : writers) writer.join();

@@ -129,8 +129,11 @@ TEST_F(StreamTest, FramesInOrder) {
   Sql("INSERT INTO t VALUES (1, 'a'); UPDATE t SET v = 'b'; DELETE FROM t");
   Sql("TRUNCATE t");
   ASSERT_OK(ReceiveUntil([&] { return counts_['C'] == 2; }));
-  // TRUNCATE makes the server describe the table again.
-  EXPECT_THAT(kinds_, AnyOf("BRIUDCBRTC", "BRIUDCBTC", "BRIUDCBC"));
+  // The server describes the table again when it likes to: after TRUNCATE, or
+  // when it was vacuumed or analyzed meanwhile.
+  EXPECT_EQ(kinds_.substr(0, 2), "BR");
+  kinds_.erase(std::remove(kinds_.begin(), kinds_.end(), 'R'), kinds_.end());
+  EXPECT_THAT(kinds_, AnyOf("BIUDCBTC", "BIUDCBC"));
   EXPECT_EQ(counts_['T'], Since(11) ? 1 : 0);
   EXPECT_GE(stream_->LastHeard(), before);
   EXPECT_LE(stream_->LastHeard(), absl::Now());

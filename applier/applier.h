@@ -191,7 +191,8 @@ class Applier {
   absl::Status Replay(const StreamCommitMessage& message);
   absl::Status CommitPrepared(const CommitPreparedMessage& message);
   absl::Status RollbackPrepared(const RollbackPreparedMessage& message);
-  absl::Status MissingPrepared(const CommitPreparedMessage& message);
+  absl::Status MissingPrepared(const CommitPreparedMessage& message,
+                               bool had_changes);
   absl::StatusOr<Spool*> FindSpool(Xid xid);
 
   absl::Status CommitGroup(absl::Time now);

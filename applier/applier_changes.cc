@@ -288,8 +288,16 @@ absl::StatusOr<bool> Applier::Fits(RelationDefinition& relation,
   }
   RETURN_IF_ERROR(replica_.Begin());
   RETURN_IF_ERROR(replica_.SetIdentity(table, shape));
-  if (!shape.columns.empty()) RETURN_IF_ERROR(copy_.RebuildIndexes(table));
-  return true;
+  if (shape.columns.empty()) return true;
+  const absl::Status rebuilt = copy_.RebuildIndexes(table);
+  if (!absl::IsAlreadyExists(rebuilt)) {
+    RETURN_IF_ERROR(rebuilt);
+    return true;
+  }
+  // Something else wrote to the table.
+  RETURN_IF_ERROR(MarkStale(table, relation.message,
+                            "its rows are not unique by the replica identity"));
+  return false;
 }
 
 absl::Status Applier::MarkStale(ReplicaTable& table,

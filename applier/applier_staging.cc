@@ -123,6 +123,7 @@ absl::Status Applier::Seal(Xid xid, std::string_view gid, Lsn prepare_lsn,
 
 absl::Status Applier::CommitPrepared(const CommitPreparedMessage& message) {
   StartApplying(message.xid, message.commit_lsn);
+  const bool streamed = spools_.erase(message.xid) > 0;
   ASSIGN_OR_RETURN(
       const std::optional<std::int64_t> id,
       prepared_.Find(message.xid, message.gid, replica_.state().source));
@@ -134,19 +135,20 @@ absl::Status Applier::CommitPrepared(const CommitPreparedMessage& message) {
     }));
     RETURN_IF_ERROR(prepared_.Remove(*id));
   } else if (!applying_->skip) {
-    RETURN_IF_ERROR(MissingPrepared(message));
+    RETURN_IF_ERROR(MissingPrepared(message, streamed));
   }
   return EndApplying(message.end_lsn, message.commit_time);
 }
 
-absl::Status Applier::MissingPrepared(const CommitPreparedMessage& message) {
+absl::Status Applier::MissingPrepared(const CommitPreparedMessage& message,
+                                      bool had_changes) {
   // Work that every table's copy holds already is not missed.
   bool missed = false;
   for (const auto& table : replica_.tables()) {
     if (table->follows() && !HoldsAlready(*table)) missed = true;
   }
   if (!missed) return absl::OkStatus();
-  if (!options_.doubt_prepared) {
+  if (!options_.doubt_prepared && !had_changes) {
     // Servers 16 and 17 send no PREPARE for a transaction without changes
     // (locks only), but do send its end.
     LogInfo(
@@ -172,6 +174,7 @@ absl::Status Applier::MissingPrepared(const CommitPreparedMessage& message) {
 }
 
 absl::Status Applier::RollbackPrepared(const RollbackPreparedMessage& message) {
+  spools_.erase(message.xid);
   ASSIGN_OR_RETURN(
       const std::optional<std::int64_t> id,
       prepared_.Find(message.xid, message.gid, replica_.state().source));

@@ -1,6 +1,7 @@
 #include "applier/assembler.h"
 
 #include "absl/strings/str_cat.h"
+#include "schema/status.h"
 
 namespace sublite {
 
@@ -24,6 +25,12 @@ absl::Status Assembler::Misplaced(const char* name) const {
   return absl::DataLossError(absl::StrCat(name, " cannot come ", where));
 }
 
+absl::Status Assembler::ExpectNotStreamed(Xid xid, const char* name) const {
+  if (!streamed_.contains(xid)) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat(name, " of transaction ", xid, ", which is being streamed"));
+}
+
 absl::StatusOr<Step> Assembler::Next(const Message& message) {
   return std::visit([this](const auto& m) { return On(m); }, message);
 }
@@ -45,6 +52,7 @@ absl::StatusOr<Step> Assembler::Change(const std::optional<Xid>& xid,
 
 absl::StatusOr<Step> Assembler::On(const BeginMessage& message) {
   if (state_ != State::kIdle) return Misplaced("Begin");
+  RETURN_IF_ERROR(ExpectNotStreamed(message.xid, "Begin"));
   state_ = State::kTransaction;
   xid_ = message.xid;
   lsn_ = message.final_lsn;
@@ -127,11 +135,7 @@ absl::StatusOr<Step> Assembler::On(const StreamAbortMessage& message) {
 
 absl::StatusOr<Step> Assembler::On(const BeginPrepareMessage& message) {
   if (state_ != State::kIdle) return Misplaced("Begin Prepare");
-  if (streamed_.contains(message.xid)) {
-    return absl::DataLossError(absl::StrCat("Begin Prepare of transaction ",
-                                            message.xid,
-                                            ", which is being streamed"));
-  }
+  RETURN_IF_ERROR(ExpectNotStreamed(message.xid, "Begin Prepare"));
   state_ = State::kPrepare;
   xid_ = message.xid;
   lsn_ = message.prepare_lsn;
@@ -158,11 +162,15 @@ absl::StatusOr<Step> Assembler::On(const PrepareMessage& message) {
 
 absl::StatusOr<Step> Assembler::On(const CommitPreparedMessage& message) {
   if (state_ != State::kIdle) return Misplaced("Commit Prepared");
+  // Its PREPARE was confirmed, but not its changes: after a reconnect they are
+  // streamed once more, and the PREPARE is left out.
+  streamed_.erase(message.xid);
   return Step{Action::kCommitPrepared, message.xid, message.xid};
 }
 
 absl::StatusOr<Step> Assembler::On(const RollbackPreparedMessage& message) {
   if (state_ != State::kIdle) return Misplaced("Rollback Prepared");
+  streamed_.erase(message.xid);
   return Step{Action::kRollbackPrepared, message.xid, message.xid};
 }
 

@@ -89,6 +89,9 @@ class Assembler {
   absl::StatusOr<Step> Change(const std::optional<Xid>& xid,
                               const char* name) const;
   absl::Status Misplaced(const char* name) const;
+  // For what begins or decides a transaction as a whole: DataLoss while it is
+  // being streamed.
+  absl::Status ExpectNotStreamed(Xid xid, const char* name) const;
 
   State state_ = State::kIdle;
   Xid xid_ = 0;  // of the open transaction or stream block

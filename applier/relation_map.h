@@ -22,7 +22,7 @@
 
 namespace sublite {
 
-class ReplicaTable;
+struct ReplicaTable;
 
 struct RelationDefinition {
   struct Column {

@@ -210,6 +210,18 @@ absl::Status Session::GoOn(const SlotState& slot) {
 }
 
 absl::Status Session::Agree() {
+  facts_.undecodable.clear();
+  for (const auto& table : replica_.tables()) {
+    if (table->state == TableState::kUnpublished) continue;
+    if (facts_.undecodable.empty())
+      facts_.undecodable = Undecodable(table->shape);
+  }
+  // Of tables that are not here yet only the catalog knows.
+  for (const PublishedTable& published : catalog_.tables) {
+    if (facts_.undecodable.empty())
+      facts_.undecodable =
+          Undecodable(copy_.ShapeOf(published, catalog_.types));
+  }
   agreed_ = Negotiate(config_, facts_);
   for (const Note& note : agreed_.notes) {
     if (note.level == Note::Level::kRefuse)
@@ -364,28 +376,36 @@ StreamOptions Session::ChooseStreamOptions() const {
   return options;
 }
 
+ApplierOptions Session::ChooseApplierOptions(const StreamOptions& options) {
+  ApplierOptions chosen;
+  chosen.protocol_version = options.protocol_version;
+  chosen.parallel_streaming = options.streaming == Streaming::kParallel;
+  chosen.keep_messages = config_.publisher.messages;
+  chosen.binary = options.binary;
+  chosen.status_interval = config_.publisher.status_interval;
+  chosen.spill.directory = DirectoryOf(replica_.path());
+  chosen.spill.bytes_max = config_.replica.spill_limit;
+  chosen.doubt_prepared =
+      identity_.timeline != replica_.state().slot_timeline &&
+      !replica_.state().slot_on_standby;
+  chosen.still_fits = [this](const ReplicaTable& table, Lsn commit_lsn) {
+    return StillFits(table, commit_lsn);
+  };
+  chosen.stop = stop_;
+  chosen.skip = skip_;
+  return chosen;
+}
+
 absl::Status Session::Stream() {
-  facts_.undecodable.clear();
-  for (const auto& table : replica_.tables()) {
-    if (table->state == TableState::kUnpublished) continue;
-    if (facts_.undecodable.empty())
-      facts_.undecodable = Undecodable(table->shape);
-  }
-  // Of tables that are not here yet only the catalog knows.
-  for (const PublishedTable& published : catalog_.tables) {
-    if (facts_.undecodable.empty())
-      facts_.undecodable =
-          Undecodable(copy_.ShapeOf(published, catalog_.types));
-  }
   RETURN_IF_ERROR(Agree());
-  StreamOptions options = ChooseStreamOptions();
   if (memory_.streaming_pause.active() &&
-      options.streaming != Streaming::kOff) {
-    options.streaming = Streaming::kOff;
+      agreed_.streaming != Streaming::kOff) {
+    agreed_.streaming = Streaming::kOff;
     RETURN_IF_ERROR(replica_.SetActivity(
         absl::StrCat("transactions in progress are not streamed for now: ",
                      memory_.streaming_pause.why())));
   }
+  const StreamOptions options = ChooseStreamOptions();
   ASSIGN_OR_RETURN(const std::unique_ptr<ReplicationStream> stream,
                    publisher_.StartReplication(options));
   on_publisher_ = false;
@@ -397,25 +417,8 @@ absl::Status Session::Stream() {
                         {"with", Describe(agreed_)}});
   report_(absl::StrCat("streaming from ", options.start.ToString()));
 
-  ApplierOptions applier_options;
-  applier_options.protocol_version = options.protocol_version;
-  applier_options.parallel_streaming =
-      options.streaming == Streaming::kParallel;
-  applier_options.keep_messages = config_.publisher.messages;
-  applier_options.binary = options.binary;
-  applier_options.status_interval = config_.publisher.status_interval;
-  applier_options.spill.directory = DirectoryOf(replica_.path());
-  applier_options.spill.bytes_max = config_.replica.spill_limit;
-  applier_options.doubt_prepared =
-      identity_.timeline != replica_.state().slot_timeline &&
-      !replica_.state().slot_on_standby;
-  applier_options.still_fits = [this](const ReplicaTable& table,
-                                      Lsn commit_lsn) {
-    return StillFits(table, commit_lsn);
-  };
-  applier_options.stop = stop_;
-  applier_options.skip = skip_;
-  Applier applier(replica_, copy_, memory_.ended, std::move(applier_options));
+  Applier applier(replica_, copy_, memory_.ended,
+                  ChooseApplierOptions(options));
 
   absl::Status status = StreamLoop(*stream, applier);
   if (applier.failed_table().has_value()) {

@@ -121,6 +121,7 @@ class Session {
   // Aborted, with `restart_`, when the pause is over.
   absl::Status TryStreamingAgain(absl::Time now);
   StreamOptions ChooseStreamOptions() const;
+  ApplierOptions ChooseApplierOptions(const StreamOptions& options);
 
   const Config& config_;
   Replica& replica_;

@@ -319,9 +319,7 @@ std::vector<Setting> PublisherSettings() {
        "file.",
        SetSlot},
       {"publisher.two_phase", "two_phase", K::kBoolean, "", "true", false,
-       "Decode prepared transactions at PREPARE (server 15 and later; "
-       "before,\n"
-       "they arrive when they are committed). A slot that has it keeps it.",
+       "Decode prepared transactions at PREPARE (server 15 and later).",
        SetTwoPhase},
       {"publisher.streaming", "streaming", K::kChoice, "auto|off|on|parallel",
        "\"auto\"", false,
@@ -330,10 +328,7 @@ std::vector<Setting> PublisherSettings() {
        "has: parallel (16 and later), on (14, 15), else off.",
        SetStreaming},
       {"publisher.binary", "binary", K::kBoolean, "", "false", false,
-       "Ask for rows in binary form (server 14 and later, database in UTF8, "
-       "all\n"
-       "types known; else rows arrive as text). The stored values are the "
-       "same.",
+       "Ask for rows in binary form (server 14 and later, else as text).",
        SetBinary},
       {"publisher.origin", "origin", K::kChoice, "any|none", "\"any\"", false,
        "none: only changes that have no origin. An older server than 16 "
@@ -341,18 +336,16 @@ std::vector<Setting> PublisherSettings() {
        "tell, and is then not followed.",
        SetOrigin},
       {"publisher.messages", "messages", K::kBoolean, "", "false", false,
-       "Keep logical decoding messages in the table sublite_messages (server "
-       "14\n"
-       "and later).",
+       "Keep logical decoding messages in sublite_messages (server 14 and "
+       "later).",
        SetMessages},
       {"publisher.status_interval", "status_interval", K::kDuration, "TIME",
        "\"10s\"", false,
        "At most this long between two status updates to the publisher.",
        SetStatusInterval},
       {"publisher.failover", "failover", K::kBoolean, "", "false", false,
-       "Let standbys keep a copy of the slot, so that a failover leaves no "
-       "gap\n"
-       "(server 17 and later).",
+       "Let standbys keep a copy of the slot, for failovers (server 17 and "
+       "later).",
        SetFailover},
   };
 }

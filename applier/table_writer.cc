@@ -50,6 +50,19 @@ absl::Status TableWriter::CheckWidth(Tuple tuple) const {
                    " columns for ", shape_.columns.size()));
 }
 
+absl::Status TableWriter::CheckNotNull(Tuple new_row) const {
+  for (int place : all_columns_) {
+    const TableColumn& column = shape_.columns[place];
+    if (!new_row[place].is_null() ||
+        (!column.not_null && column.key_place == 0))
+      continue;
+    return absl::OutOfRangeError(
+        absl::StrCat("table ", shape_.FullName(), ", column ", column.pg_name,
+                     ": NULL where the table has NOT NULL"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status TableWriter::Convert(Tuple tuple, const std::vector<int>& places,
                                   Row* row) {
   for (int place : places) {
@@ -152,6 +165,7 @@ absl::StatusOr<Outcome> TableWriter::Insert(Tuple row) {
           shape_.columns[place].pg_name, ": a new row without a value for it"));
     }
   }
+  RETURN_IF_ERROR(CheckNotNull(row));
   RETURN_IF_ERROR(Convert(row, all_columns_, &new_));
   absl::Status status = RunInsert(new_);
   if (status.ok()) return Outcome::kDone;
@@ -224,6 +238,7 @@ absl::StatusOr<Outcome> TableWriter::Update(OldTuple old_kind, Tuple old_row,
     }
   }
   if (!any) return Outcome::kDone;
+  RETURN_IF_ERROR(CheckNotNull(new_row));
   RETURN_IF_ERROR(Convert(key, match_columns_, &old_));
   RETURN_IF_ERROR(Convert(new_row, all_columns_, &new_));
 
@@ -277,6 +292,12 @@ absl::StatusOr<Outcome> TableWriter::Delete(OldTuple old_kind, Tuple old_row) {
     return absl::OutOfRangeError(
         absl::StrCat("table ", shape_.FullName(),
                      ": a delete that does not say of which row"));
+  }
+  for (int place : match_columns_) {
+    if (old_row[place].is_unchanged()) {
+      return absl::OutOfRangeError(absl::StrCat(
+          "table ", shape_.FullName(), ": a delete whose key was not sent"));
+    }
   }
   RETURN_IF_ERROR(Convert(old_row, match_columns_, &old_));
   const absl::StatusOr<std::int64_t> deleted =

@@ -71,6 +71,8 @@ class TableWriter {
   absl::StatusOr<Outcome> InsertMissing(Tuple new_row);
   absl::StatusOr<Outcome> UpdateEqualRows(Tuple old_row, Tuple new_row);
   absl::Status CheckWidth(Tuple tuple) const;
+  // SQLite itself would make up a number for a NULL in an INTEGER PRIMARY KEY.
+  absl::Status CheckNotNull(Tuple new_row) const;
 
   Database& database_;
   const TableShape& shape_;

@@ -35,6 +35,18 @@ inline Lsn ReadValidLsn(Cursor& cursor, absl::string_view field) {
   return lsn;
 }
 
+// The end of something that begins at `start`: a position that is not behind it
+// would not cover what it ends.
+inline Lsn ReadEndLsn(Cursor& cursor, Lsn start, absl::string_view field) {
+  const Lsn lsn = ReadValidLsn(cursor, field);
+  if (lsn <= start) {
+    cursor.Fail(absl::StatusCode::kDataLoss,
+                absl::StrCat(field, " ", lsn.ToString(), " is not behind ",
+                             start.ToString()));
+  }
+  return lsn;
+}
+
 inline PgTime ReadTime(Cursor& cursor, absl::string_view field) {
   return PgTime{cursor.I64(field)};
 }

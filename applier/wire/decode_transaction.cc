@@ -13,7 +13,7 @@ template <typename Prepared>
 Prepared ReadPrepared(Cursor& cursor) {
   Prepared message;
   message.prepare_lsn = ReadValidLsn(cursor, "prepare LSN");
-  message.end_lsn = ReadValidLsn(cursor, "end LSN");
+  message.end_lsn = ReadEndLsn(cursor, message.prepare_lsn, "end LSN");
   message.prepare_time = ReadTime(cursor, "prepare time");
   message.xid = ReadXid(cursor, "transaction id");
   message.gid = cursor.String("GID");
@@ -34,7 +34,7 @@ CommitMessage DecodeCommit(Cursor& cursor) {
   CommitMessage message;
   ReadNoFlags(cursor);
   message.commit_lsn = ReadValidLsn(cursor, "commit LSN");
-  message.end_lsn = ReadValidLsn(cursor, "end LSN");
+  message.end_lsn = ReadEndLsn(cursor, message.commit_lsn, "end LSN");
   message.commit_time = ReadTime(cursor, "commit time");
   return message;
 }
@@ -59,7 +59,7 @@ StreamCommitMessage DecodeStreamCommit(Cursor& cursor) {
   message.xid = ReadXid(cursor, "transaction id");
   ReadNoFlags(cursor);
   message.commit_lsn = ReadValidLsn(cursor, "commit LSN");
-  message.end_lsn = ReadValidLsn(cursor, "end LSN");
+  message.end_lsn = ReadEndLsn(cursor, message.commit_lsn, "end LSN");
   message.commit_time = ReadTime(cursor, "commit time");
   return message;
 }
@@ -90,7 +90,7 @@ CommitPreparedMessage DecodeCommitPrepared(Cursor& cursor) {
   CommitPreparedMessage message;
   ReadNoFlags(cursor);
   message.commit_lsn = ReadValidLsn(cursor, "commit LSN");
-  message.end_lsn = ReadValidLsn(cursor, "end LSN");
+  message.end_lsn = ReadEndLsn(cursor, message.commit_lsn, "end LSN");
   message.commit_time = ReadTime(cursor, "commit time");
   message.xid = ReadXid(cursor, "transaction id");
   message.gid = cursor.String("GID");
@@ -101,7 +101,8 @@ RollbackPreparedMessage DecodeRollbackPrepared(Cursor& cursor) {
   RollbackPreparedMessage message;
   ReadNoFlags(cursor);
   message.prepare_end_lsn = ReadValidLsn(cursor, "prepare end LSN");
-  message.rollback_end_lsn = ReadValidLsn(cursor, "rollback end LSN");
+  message.rollback_end_lsn =
+      ReadEndLsn(cursor, message.prepare_end_lsn, "rollback end LSN");
   message.prepare_time = ReadTime(cursor, "prepare time");
   message.rollback_time = ReadTime(cursor, "rollback time");
   message.xid = ReadXid(cursor, "transaction id");

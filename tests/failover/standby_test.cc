@@ -59,6 +59,25 @@ class StandbyTest : public FailoverTest {
           Scalar(*primary_,
                  "SELECT string_agg(v, ',' ORDER BY v COLLATE \"C\") FROM u"));
   }
+  // Replay on the standby.
+  void Pause() {
+    Sql(*standby_, "SELECT pg_wal_replay_pause()");
+    AwaitTrue("paused", [&] {
+      return Scalar(*standby_, "SELECT pg_get_wal_replay_pause_state()") ==
+             "paused";
+    });
+  }
+  void Resume() { Sql(*standby_, "SELECT pg_wal_replay_resume()"); }
+  // All that the primary has written so far.
+  void AwaitReceived() {
+    const std::string end =
+        Scalar(*primary_, "SELECT pg_current_wal_insert_lsn()");
+    AwaitTrue("received", [&] {
+      return Scalar(*standby_,
+                    absl::StrCat("SELECT pg_last_wal_receive_lsn() >= '", end,
+                                 "'")) == "t";
+    });
+  }
   void Resync() {
     Write(
         "INSERT INTO sublite_requests (kind, argument, at)"
@@ -118,44 +137,58 @@ TEST_F(StandbyTest, ATransactionThatRunsDuringTheCopyIsNotLost) {
   AwaitSame(*primary_);
   AwaitSameKeyless();
   ASSERT_EQ(Copies(), "2");
-  Resync();
-  Await(kCopies, "4");
-  Sql("INSERT INTO u VALUES ('after the copy')");
+  // The standby has received their ends when it is copied, and not replayed
+  // them.
+  Pause();
   ASSERT_OK(running->Exec("COMMIT"));
   Sql("COMMIT PREPARED 'p'");
+  Sql("INSERT INTO u VALUES ('after the snapshot')");
+  AwaitReceived();
+  Resync();
+  Await(kCopies, "4");
+  Resume();
   AwaitSame(*primary_);
   AwaitSameKeyless();
   EXPECT_THAT(Events("gap"), IsEmpty());
 }
 
-// Transactions end at every moment of a copy.
+// Transactions begin and end at every moment of a copy, also while the standby
+// is behind.
 TEST_F(StandbyTest, CopiesUnderLoad) {
   StartBoth();
   if (IsSkipped()) return;
   MakeKeyless();
   StartFollowing();
-  std::atomic<bool> done{false};
-  std::vector<std::thread> writers;
-  for (int writer = 0; writer < 4; ++writer) {
-    writers.emplace_back([&, writer] {
-      auto session = primary_->Connect();
-      EXPECT_OK(session);
-      for (int i = 0; !done && session.ok(); ++i) {
-        EXPECT_OK((*session)->Exec(absl::StrCat(
-            "BEGIN; INSERT INTO u VALUES ('", writer, " ", i, "'); ",
-            i % 3 == 0 ? "SAVEPOINT s; DELETE FROM u WHERE v = '0'; " : "",
-            i % 7 == 0 ? "ROLLBACK" : "COMMIT")));
-      }
-    });
-  }
-  for (int copies = 2; copies < 12; copies += 2) {
-    Await(kCopies, absl::StrCat(copies));
+  Await(kCopies, "2");
+  for (int round = 1; round <= 6; ++round) {
+    std::atomic<bool> done{false};
+    std::vector<std::thread> writers;
+    // Long ones and short ones, so that some that run are older than some
+    // that have ended.
+    for (int writer = 0; writer < 5; ++writer) {
+      writers.emplace_back([&, writer] {
+        auto session = primary_->Connect();
+        EXPECT_OK(session);
+        for (int i = 0; !done && session.ok(); ++i) {
+          EXPECT_OK((*session)->Exec(absl::StrCat(
+              "BEGIN; INSERT INTO u VALUES ('", round, " ", writer, " ", i,
+              "'); ", i % 3 == 0 ? "SAVEPOINT s; " : "",
+              "INSERT INTO u VALUES ('more'); ",
+              writer < 3 ? "SELECT pg_sleep(random() * 0.1); " : "",
+              i % 7 == 0 ? "ROLLBACK" : "COMMIT")));
+        }
+      });
+    }
+    const bool behind = round % 2 == 0;
+    if (behind) Pause();
+    if (behind) AwaitReceived();
     Resync();
+    Await(kCopies, absl::StrCat(2 + 2 * round));
+    if (behind) Resume();
+    done = true;
+    for (std::thread& writer : writers) writer.join();
+    AwaitSameKeyless();
   }
-  Await(kCopies, "12");
-  done = true;
-  for (std::thread& writer : writers) writer.join();
-  AwaitSameKeyless();
   EXPECT_THAT(Events("gap"), IsEmpty());
 }
 

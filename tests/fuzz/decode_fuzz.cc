@@ -1,7 +1,5 @@
 #include "tests/fuzz/decode_fuzz.h"
 
-#include <cstdlib>
-#include <iostream>
 #include <sstream>
 #include <string_view>
 #include <variant>
@@ -15,13 +13,6 @@
 
 namespace sublite::testing {
 namespace {
-
-// A breach of what the target promises.
-void Require(bool holds, const char* what) {
-  if (holds) return;
-  std::cerr << "fuzz target: " << what << std::endl;
-  std::abort();
-}
 
 void CheckError(const absl::Status& status) {
   Require(status.code() == absl::StatusCode::kDataLoss ||

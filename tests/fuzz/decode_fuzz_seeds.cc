@@ -5,7 +5,8 @@
 
 namespace sublite::testing {
 
-std::vector<std::string> DecodeFuzzSeeds() {
+// One input for each golden message, frame and capture, and some COPY rows.
+std::vector<std::string> FuzzSeeds() {
   std::set<std::string> seeds;
   const auto add = [&](std::uint8_t selector, const std::string& bytes) {
     seeds.insert(static_cast<char>(selector) + bytes);

@@ -140,6 +140,9 @@ std::vector<Case> ChangeCases() {
 std::vector<Case> ControlCases() {
   return {
       {"Begin", Begin(), {"begin 700", "error", "error", "error"}},
+      {"Begin of a streamed one",
+       BeginMessage{Lsn(100), PgTime(), kOther},
+       {"error", "error", "error", "error"}},
       {"Commit", Commit(100), {"error", "commit 700", "error", "error"}},
       {"Commit of another", Commit(101), {"error", "error", "error", "error"}},
       {"Stream Start",
@@ -206,6 +209,12 @@ std::vector<Case> PreparedCases() {
       {"Rollback Prepared",
        RollbackPreparedMessage{Lsn(90), Lsn(110), {}, {}, 650, "old"},
        {"rollback prepared 650", "error", "error", "error"}},
+      {"Commit Prepared of a streamed one",
+       CommitPreparedMessage{Lsn(100), Lsn(110), {}, kOther, "old"},
+       {"commit prepared 800", "error", "error", "error"}},
+      {"Rollback Prepared of a streamed one",
+       RollbackPreparedMessage{Lsn(90), Lsn(110), {}, {}, kOther, "old"},
+       {"rollback prepared 800", "error", "error", "error"}},
       {"Stream Prepare",
        StreamPrepareMessage{Lsn(100), Lsn(110), {}, kOther, "g"},
        {"seal 800", "error", "error", "error"}},

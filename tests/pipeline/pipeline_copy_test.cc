@@ -327,6 +327,27 @@ TEST_F(PipelineCopyTest, NotNullWasDropped) {
   EXPECT_THAT(Rows("t"), ElementsAre("i:1|t:a", "i:2|null"));
 }
 
+// Something else wrote a row that the publisher's unique index would refuse:
+// rows cannot be found by it, and only the one table has to be mended.
+TEST_F(PipelineCopyTest, RowsAreNotUniqueByANewReplicaIdentity) {
+  const int t = AddTable("t", 'f', {"u int4 !", "v text"});
+  Insert(t, {{"1", "a"}, {"2", "b"}});
+  Caught();
+  const int reads = publisher_.table_reads;
+  Write("insert into t values (2, 'local')");
+  const FullXid alter = model_.Begin();
+  PublishedTable def = model_.tables()[t].shape()->def;
+  def.replica_identity = 'i';
+  def.identity_index = {"u"};
+  EXPECT_TRUE(
+      model_.Alter(alter, t, def, {}, [](const ModelRow& row) { return row; }));
+  EXPECT_TRUE(model_.Insert(alter, t, {"3", "c"}));
+  model_.Commit(alter);
+  Caught();
+  EXPECT_EQ(publisher_.table_reads, reads + 1);
+  EXPECT_THAT(Rows("t"), ElementsAre("i:1|t:a", "i:2|t:b", "i:3|t:c"));
+}
+
 TEST_F(PipelineCopyTest, TheReplicaIdentityChangesWithoutACopy) {
   const int t = AddTable("t", 'd', {"id int4 k", "u int4 !", "v text"});
   Insert(t, {{"1", "10", "a"}, {"2", "20", "b"}});

@@ -38,6 +38,35 @@ TEST_F(KeyedTableTest, FollowsItsRows) {
   EXPECT_THAT(Rows(), IsEmpty());
 }
 
+// For a NULL in an INTEGER PRIMARY KEY SQLite makes up a number, and PostgreSQL
+// has no such row: the table is not what it was thought to be.
+TEST_F(KeyedTableTest, ANullKeyIsNoRow) {
+  Make('d', {"id int k", "n int !", "v text"});
+  ASSERT_OK(Insert({T("1"), T("10"), T("one")}));
+  for (const Data& row : {Data{N(), T("2"), T("v")}, Data{T("2"), N(), T("v")},
+                          Data{N(), N(), N()}}) {
+    EXPECT_THAT(Insert(row),
+                StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("NOT NULL")));
+    EXPECT_THAT(UpdateK({T("1"), N(), N()}, row),
+                StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("NOT NULL")));
+  }
+  EXPECT_THAT(Update({N(), T("2"), U()}),
+              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("NOT NULL")));
+  EXPECT_THAT(Rows(), ElementsAre("i:1|i:10|t:one"));
+}
+
+// It must not fall upon the row of the change before it.
+TEST_F(KeyedTableTest, ADeleteWhoseKeyWasNotSentDeletesNothing) {
+  Make('d', {"id int k", "v text"});
+  ASSERT_OK(Insert({T("1"), T("a")}));
+  ASSERT_OK(Insert({T("2"), T("b")}));
+  EXPECT_THAT(DeleteK({T("1"), N()}), IsOkAndHolds(Outcome::kDone));
+  ASSERT_OK(Insert({T("1"), T("again")}));
+  EXPECT_THAT(DeleteK({U(), N()}), StatusIs(absl::StatusCode::kOutOfRange,
+                                            HasSubstr("key was not sent")));
+  EXPECT_THAT(Rows(), ElementsAre("i:1|t:again", "i:2|t:b"));
+}
+
 // Cases C001, C017.
 TEST_F(KeyedTableTest, WhatWasNotSentStays) {
   Make('d', {"id int k", "n int", "big text"});

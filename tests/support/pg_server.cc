@@ -139,10 +139,14 @@ absl::StatusOr<int> FreePort() {
   return ntohs(address.sin_port);
 }
 
-std::string ReadTail(const std::string& path) {
+std::string ReadAll(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(stream),
-                         std::istreambuf_iterator<char>()};
+  return {std::istreambuf_iterator<char>(stream),
+          std::istreambuf_iterator<char>()};
+}
+
+std::string ReadTail(const std::string& path) {
+  const std::string text = ReadAll(path);
   return text.size() <= kLogTailBytes
              ? text
              : text.substr(text.size() - kLogTailBytes);
@@ -365,6 +369,10 @@ std::string PgServer::Conninfo(const std::string& database) const {
 std::string PgServer::TcpConninfo(const std::string& database) const {
   return absl::StrCat("host=127.0.0.1 port=", port_,
                       " user=postgres dbname=", database);
+}
+
+std::string PgServer::Log() const {
+  return ReadAll(absl::StrCat(directory_, "/log"));
 }
 
 std::string PgServer::LogTail() const {

@@ -114,7 +114,8 @@ class PgServer {
   const std::string& host() const { return directory_; }
   // 15 for 15.4.
   int major_version() const { return major_version_; }
-  // The end of the server's log, for failure messages.
+  // The server's log since its first start, and its end for failure messages.
+  std::string Log() const;
   std::string LogTail() const;
 
   // A new session, for tests that need several at once.

@@ -8,7 +8,8 @@
 
 declares slot_test, against the default server (see pg_server.h), and the same program once more for each of the other
 versions: slot_test_pg14, slot_test_pg16, ... with the tags "pg14", "pg16", ... A test of what does not depend on the server
-says `versions = []`. main() comes with it, so gtest_main must not be among the deps.
+says `versions = []`, one of what the default server lacks `default = False`. main() comes with it, so gtest_main must not be
+among the deps.
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_test")
@@ -35,12 +36,12 @@ _same_test = rule(
     test = True,
 )
 
-def postgres_test(name, deps, versions = VERSIONS, size = "medium", tags = [], **kwargs):
+def postgres_test(name, deps, versions = VERSIONS, default = True, size = "medium", tags = [], **kwargs):
     tags = ["local", "postgres"] + tags
     cc_test(
         name = name,
         size = size,
-        tags = tags,
+        tags = tags if default else tags + ["manual"],
         deps = deps + ["//tests/support:pg_server_main"],
         **kwargs
     )

@@ -512,6 +512,27 @@ TEST_F(DecodeTest, PositionsAndTransactionIdsThatAreZero) {
       StatusIs(kDataLoss, HasSubstr("streamed transaction id is zero")));
 }
 
+// A record has bytes, so its end is behind it. An end that is not would be a
+// position that does not cover the transaction: it would be applied twice.
+TEST_F(DecodeTest, EndsThatAreNotBehindTheirBeginning) {
+  for (const Lsn end : {kLsn1, Lsn(kLsn1.value() - 1), Lsn(1)}) {
+    for (const std::string& payload :
+         {encode::Commit(kLsn1, end, kTime1),
+          encode::StreamCommit(kXid, kLsn1, end, kTime1),
+          encode::BeginPrepare(kLsn1, end, kTime1, kXid, "g"),
+          encode::Prepare(kLsn1, end, kTime1, kXid, "g"),
+          encode::CommitPrepared(kLsn1, end, kTime1, kXid, "g"),
+          encode::RollbackPrepared(kLsn1, end, kTime1, kTime1, kXid, "g"),
+          encode::StreamPrepare(kLsn1, end, kTime1, kXid, "g")}) {
+      EXPECT_THAT(Run(payload),
+                  StatusIs(kDataLoss, HasSubstr(" is not behind ")));
+    }
+  }
+  const Lsn next(kLsn1.value() + 1);
+  EXPECT_EQ(Get<CommitMessage>(encode::Commit(kLsn1, next, kTime1)).end_lsn,
+            next);
+}
+
 TEST_F(DecodeTest, MessagesOfALaterProtocolVersion) {
   const std::vector<std::pair<int, std::string>> messages = {
       {2, encode::StreamStart(kXid, true)},

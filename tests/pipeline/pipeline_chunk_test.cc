@@ -499,6 +499,8 @@ TEST_F(PipelineChunkTest, IsPublishedAnewMeanwhile) {
         EXPECT_TRUE(model_.Publish(t, true));
         Update(t, "20", {"20", "sent " + which});
       });
+      EXPECT_THAT(Query("select v from t where id = 10"),
+                  ElementsAre("t:unsent " + which));
       Resync();
     }
   }

@@ -216,20 +216,28 @@ absl::StatusOr<bool> Applier::FitsCopy(RelationDefinition& relation,
   const TableShape& shape = table.partial->shape;
   const bool same = Compare(relation, shape) == Fit::kSame;
   const bool undecodable = options_.binary && FindUndecodable(shape) != nullptr;
-  if (same && !undecodable) {
-    relation.fits = true;
-    return true;
-  }
   // What is older than the copy is in it, and may well have another shape.
-  if (table.partial->AllSee(applying_->xid, applying_->commit_lsn))
+  if ((!same || undecodable) &&
+      table.partial->AllSee(applying_->xid, applying_->commit_lsn))
     return false;
-  if (!same) {
-    RETURN_IF_ERROR(BeginCopyAnew(table, "its shape changed at the publisher"));
+  CatalogFit catalog = CatalogFit::kSame;
+  if (same && options_.still_fits && !relation.checked) {
+    ASSIGN_OR_RETURN(catalog,
+                     options_.still_fits(table, applying_->commit_lsn));
+    relation.checked = true;
+  }
+  if (!same || catalog != CatalogFit::kSame) {
+    table.newly_published = true;  // perhaps
+    RETURN_IF_ERROR(BeginCopyAnew(table, "it changed at the publisher"));
     return false;
   }
-  needs_text_ = true;
-  return absl::AbortedError(absl::StrCat(
-      "table ", shape.FullName(), " has values without a binary decoder"));
+  if (undecodable) {
+    needs_text_ = true;
+    return absl::AbortedError(absl::StrCat(
+        "table ", shape.FullName(), " has values without a binary decoder"));
+  }
+  relation.fits = true;
+  return true;
 }
 
 absl::StatusOr<bool> Applier::Fits(RelationDefinition& relation,

@@ -170,6 +170,12 @@ absl::StatusOr<CatalogFit> Session::StillFits(const ReplicaTable& table,
     if (published.pg_schema != table.shape.pg_schema ||
         published.pg_table != table.shape.pg_table)
       continue;
+    if (table.partial != nullptr) {
+      const TableShape shape = copy_.ShapeOf(published, catalog_.types);
+      return CopyMadeAs(published, shape) == table.partial->made_as
+                 ? CatalogFit::kSame
+                 : CatalogFit::kDifferent;
+    }
     if (table.published_as != published.published_as)
       return CatalogFit::kPublishedAnew;
     const bool same =

@@ -77,8 +77,8 @@ void ChunkFixture::Delete(int table, const std::string& id) {
   });
 }
 
-void ChunkFixture::At(Moment moment, const std::string& upto,
-                      const std::function<void()>& change) {
+void ChunkFixture::Meanwhile(Moment moment, const std::string& upto,
+                             const std::function<void()>& change) {
   bool done = false;
   const auto now = [&](bool right) {
     if (!right || done || Upto() != upto) return;
@@ -100,6 +100,11 @@ void ChunkFixture::At(Moment moment, const std::string& upto,
   publisher_.on_read_table = nullptr;
   publisher_.on_read_row = nullptr;
   EXPECT_TRUE(done);
+}
+
+void ChunkFixture::At(Moment moment, const std::string& upto,
+                      const std::function<void()>& change) {
+  Meanwhile(moment, upto, change);
   ExpectClean();
 }
 

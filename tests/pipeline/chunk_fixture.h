@@ -42,7 +42,10 @@ class ChunkFixture : public PipelineFixture {
   void Delete(int table, const std::string& id);
 
   // Follows, with one `change` at a moment when rows up to the key `upto` are
-  // copied; all has to come to an end well.
+  // copied.
+  void Meanwhile(Moment moment, const std::string& upto,
+                 const std::function<void()>& change);
+  // The same, and the copy has to come to an end.
   void At(Moment moment, const std::string& upto,
           const std::function<void()>& change);
 };

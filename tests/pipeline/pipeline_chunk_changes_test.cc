@@ -188,9 +188,10 @@ TEST_P(PipelineChunkChangesTest, TheReplicaIsThePublisher) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, PipelineChunkChangesTest,
-                         ::testing::Combine(::testing::Values('d', 'f'),
-                                            ::testing::Bool(),
-                                            ::testing::Bool()));
+                         ::testing::Values(std::tuple('d', false, false),
+                                           std::tuple('d', true, true),
+                                           std::tuple('f', false, true),
+                                           std::tuple('f', true, false)));
 
 }  // namespace
 }  // namespace sublite::testing

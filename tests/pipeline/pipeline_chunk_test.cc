@@ -361,6 +361,41 @@ TEST_F(PipelineChunkTest, ATruncateThatAllRowsHaveChangesNothing) {
   EXPECT_EQ(Beginnings(), 1);
 }
 
+// The stream's description of the table does not tell.
+TEST_F(PipelineChunkTest, ItsKeyChangesUnderReplicaIdentityFull) {
+  const int t = AddTable("t", 'f', {"id int4 k", "v text"});
+  Insert(t, {{"10", "a"}, {"20", "b"}, {"30", "c"}, {"40", "d"}});
+  for (const Moment moment : kMoments) {
+    for (const std::string upto : {"20", "40"}) {
+      SCOPED_TRACE(absl::StrCat(static_cast<int>(moment), " at ", upto));
+      Meanwhile(moment, upto, [&] {
+        Change([&](FullXid xid) {
+          PublishedTable other = model_.tables()[t].shape()->def;
+          other.primary_key.clear();
+          EXPECT_TRUE(model_.Alter(xid, t, other, {},
+                                   [](const ModelRow& row) { return row; }));
+        });
+        Insert(t, {{"10", "again"}});
+      });
+      // Without a key it is copied whole, which waits for the next session.
+      Caught();
+      ExpectClean();
+      // Back to what it was.
+      Change([&](FullXid xid) {
+        EXPECT_TRUE(model_.Truncate(xid, {t}));
+        PublishedTable other = model_.tables()[t].shape()->def;
+        other.primary_key = {"id"};
+        EXPECT_TRUE(model_.Alter(xid, t, other, {},
+                                 [](const ModelRow& row) { return row; }));
+        for (const char* id : {"10", "20", "30", "40"})
+          EXPECT_TRUE(model_.Insert(xid, t, {id, "a"}));
+      });
+      Caught();
+      Resync();
+    }
+  }
+}
+
 TEST_F(PipelineChunkTest, ItsDefinitionChanges) {
   const int t = AddTens(6);
   int added = 0;
@@ -448,19 +483,26 @@ TEST_F(PipelineChunkTest, LeavesThePublicationAndComesBack) {
 // All at once, so that no catalog is read without it: rows that were written in
 // between are not in the stream.
 TEST_F(PipelineChunkTest, IsPublishedAnewMeanwhile) {
+  // Rows come before the copy, complete by then, can be shown.
+  publisher_.batch = 20;
+  publisher_.lookahead = 40;
   const int t = AddTens(6);
   for (const Moment moment : kMoments) {
-    SCOPED_TRACE(static_cast<int>(moment));
-    At(moment, "20", [&] {
-      EXPECT_TRUE(model_.Publish(t, false));
-      Update(t, "10",
-             {"10", absl::StrCat("unsent ", static_cast<int>(moment))});
-      Update(t, "50",
-             {"50", absl::StrCat("unsent ", static_cast<int>(moment))});
-      EXPECT_TRUE(model_.Publish(t, true));
-      Update(t, "20", {"20", absl::StrCat("sent ", static_cast<int>(moment))});
-    });
-    Resync();
+    for (const std::string upto : {"20", "60"}) {
+      const std::string which =
+          absl::StrCat(static_cast<int>(moment), " at ", upto);
+      SCOPED_TRACE(which);
+      At(moment, upto, [&] {
+        EXPECT_TRUE(model_.Publish(t, false));
+        Update(t, "10", {"10", "unsent " + which});
+        Update(t, "50", {"50", "unsent " + which});
+        EXPECT_TRUE(model_.Publish(t, true));
+        Update(t, "20", {"20", "sent " + which});
+      });
+      EXPECT_THAT(Query("select v from t where id = 10"),
+                  ElementsAre("t:unsent " + which));
+      Resync();
+    }
   }
 }
 

@@ -198,8 +198,7 @@ TEST_F(StreamTest, ConfirmReachesTheServerAndNeverGoesBack) {
   Sql("INSERT INTO t VALUES (1, 'a')");
   ASSERT_OK(ReceiveUntil([&] { return counts_['C'] == 1; }));
   const Lsn now = ToLsn(Scalar("SELECT pg_current_wal_lsn()"));
-  EXPECT_TRUE(
-      Eventually([&] { return ToLsn(Sender("flush_lsn")) == start_; }));
+  EXPECT_TRUE(Eventually([&] { return ToLsn(Sender("flush_lsn")) == start_; }));
   stream_->Confirm({now, now}, true);
   EXPECT_TRUE(Eventually([&] { return ToLsn(Sender("flush_lsn")) == now; }));
   EXPECT_EQ(ToLsn(Sender("replay_lsn")), now);

@@ -31,9 +31,8 @@ int SkipAll(const std::string& why) {
     const ::testing::TestSuite& suite = *all.GetTestSuite(i);
     xml << "  <testsuite name=\"" << EscapeXml(suite.name()) << "\">\n";
     for (int j = 0; j < suite.total_test_count(); ++j) {
-      xml << "    <testcase name=\""
-          << EscapeXml(suite.GetTestInfo(j)->name()) << "\" classname=\""
-          << EscapeXml(suite.name())
+      xml << "    <testcase name=\"" << EscapeXml(suite.GetTestInfo(j)->name())
+          << "\" classname=\"" << EscapeXml(suite.name())
           << "\" status=\"notrun\"><skipped message=\"" << EscapeXml(why)
           << "\"/></testcase>\n";
     }

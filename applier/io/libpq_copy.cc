@@ -24,7 +24,7 @@ constexpr char kBegin[] =
 // A part of a table must not cost a scan of all of it.
 constexpr char kByIndex[] =
     "SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off;"
-    " SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off";
+    " SET LOCAL enable_bitmapscan = off";
 
 // The position for the next record of WAL whose last page is full: it lies
 // behind the header of a page that is not there yet, and no walsender tells of

@@ -360,6 +360,29 @@ Breaches CheckMarkers(const Source& source) {
   return breaches;
 }
 
+Breaches CheckServerSettings(const Source& source) {
+  static const auto& known = *new std::vector<std::string>{
+      "enable_bitmapscan", "enable_seqscan", "enable_sort", "row_security",
+      "search_path"};
+  const std::string words = "SET LOCAL ";
+  Breaches breaches;
+  if (!absl::StartsWith(source.path, "applier/")) return breaches;
+  const std::vector<std::string> lines = Lines(source.text);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    for (std::size_t at = lines[i].find(words); at != std::string::npos;
+         at = lines[i].find(words, at + 1)) {
+      const std::size_t begin = at + words.size();
+      const std::size_t end = lines[i].find_first_of(" =\"", begin);
+      const std::string name = lines[i].substr(begin, end - begin);
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      breaches.push_back(absl::StrCat(At(source, i), "sets ", name,
+                                      ", which PostgreSQL 10 may not know: see "
+                                      "whether pg_settings has it"));
+    }
+  }
+  return breaches;
+}
+
 Breaches CheckBuildFile(const Source& source) {
   Breaches breaches;
   const bool product = absl::StartsWith(source.path, "schema/") ||
@@ -398,6 +421,7 @@ Breaches CheckFile(const Source& source) {
     Append(CheckPureCode(source), breaches);
     Append(CheckHeader(source), breaches);
     Append(CheckSize(source), breaches);
+    Append(CheckServerSettings(source), breaches);
   }
   Append(CheckMarkers(source), breaches);
   Append(CheckBuildFile(source), breaches);

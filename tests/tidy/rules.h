@@ -42,6 +42,10 @@ Breaches CheckSize(const Source& source);
 // Nothing is left for later in a comment.
 Breaches CheckMarkers(const Source& source);
 
+// A publisher may be as old as PostgreSQL 10, and one that does not know a
+// setting refuses to SET it: SQL of the product sets only what 10 has.
+Breaches CheckServerSettings(const Source& source);
+
 // BUILD.bazel of the product: nothing visible to all, nothing that depends on
 // tests.
 Breaches CheckBuildFile(const Source& source);

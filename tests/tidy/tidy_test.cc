@@ -231,6 +231,16 @@ TEST(MarkersTest, NothingIsLeftForLater) {
               IsEmpty());
 }
 
+TEST(ServerSettingsTest, OldServersKnowThem) {
+  EXPECT_THAT(CheckServerSettings(
+                  {"applier/io/a.cc",
+                   "\" SET LOCAL enable_sort = off; SET LOCAL jit = off\""}),
+              ElementsAre(HasSubstr("sets jit")));
+  EXPECT_THAT(CheckServerSettings(
+                  {"applier/io/a.cc", "\"; SET LOCAL row_security = off\""}),
+              IsEmpty());
+}
+
 TEST(BuildFileTest, ProductIsPrivateAndKnowsNoTests) {
   EXPECT_THAT(CheckBuildFile({"schema/BUILD.bazel",
                               "visibility = [\"//visibility:public\"]"}),

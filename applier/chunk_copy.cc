@@ -21,10 +21,6 @@ constexpr absl::Duration kChunkTime = absl::Milliseconds(250);
 // Rows that are much larger than those before end a chunk early.
 constexpr std::int64_t kChunkBytesMax = 32 << 20;
 
-std::string HiddenName(const ReplicaTable& table) {
-  return absl::StrCat("sublite_copy_", table.id);
-}
-
 std::unique_ptr<PartialCopy> NewPartial(Database& database,
                                         const ReplicaTable& table,
                                         const PublishedTable& published,
@@ -32,7 +28,7 @@ std::unique_ptr<PartialCopy> NewPartial(Database& database,
   auto partial = std::make_unique<PartialCopy>();
   partial->shape = shape;
   partial->hidden = shape;
-  partial->hidden.name = HiddenName(table);
+  partial->hidden.name = HiddenTableName(table.id);
   partial->published = published;
   partial->made_as = CopyMadeAs(published, shape);
   partial->key = shape.KeyColumns();
@@ -57,17 +53,11 @@ absl::Status ChunkCopy::Resume(const Publications& publications) {
                      replica_.StoredCopies());
     for (const StoredCopy& copy : stored) {
       ReplicaTable* table = replica_.FindTable(copy.table_id);
-      const auto published =
-          table == nullptr
-              ? publications.tables.end()
-              : std::find_if(publications.tables.begin(),
-                             publications.tables.end(),
-                             [&](const PublishedTable& p) {
-                               return p.pg_schema == table->shape.pg_schema &&
-                                      p.pg_table == table->shape.pg_table;
-                             });
-      if (published != publications.tables.end() &&
-          table->state == TableState::kCopying) {
+      const PublishedTable* published =
+          table == nullptr ? nullptr
+                           : publications.Find(table->shape.pg_schema,
+                                               table->shape.pg_table);
+      if (published != nullptr && table->state == TableState::kCopying) {
         const TableShape shape = copy_.ShapeOf(*published, publications.types);
         if (copy.hidden_exists && CanCopyInChunks(shape) &&
             CopyMadeAs(*published, shape) == copy.made_as) {
@@ -92,15 +82,13 @@ absl::Status ChunkCopy::Resume(const Publications& publications) {
 
 absl::Status ChunkCopy::Begin(ReplicaTable& table, const TableReader& reader,
                               const TableShape& shape) {
-  RETURN_IF_ERROR(copy_.MakeHidden(table, shape, HiddenName(table)));
+  RETURN_IF_ERROR(copy_.MakeHidden(table, shape, HiddenTableName(table.id)));
   replica_.SetPartial(
       table, NewPartial(replica_.database(), table, reader.table(), shape));
   return absl::OkStatus();
 }
 
 absl::StatusOr<ChunkCopy::Step> ChunkCopy::Next(ReplicaTable& table) {
-  if (table.partial != nullptr && table.partial->complete)
-    return Step::kComplete;
   CopyRange range;
   range.limit = kFirstRows;
   if (config_.replica.copy_chunk_rows > 0) {
@@ -131,20 +119,17 @@ absl::StatusOr<ChunkCopy::Step> ChunkCopy::Next(ReplicaTable& table) {
   if (!CanCopyInChunks(shape)) return Step::kUnsuited;
 
   const absl::Time began = absl::Now();
-  absl::StatusOr<Step> step = Step::kMore;
   const absl::Status status = replica_.Transaction([&]() -> absl::Status {
     if (table.partial == nullptr) RETURN_IF_ERROR(Begin(table, *reader, shape));
-    step = Load(table, *reader, range.limit);
-    return step.status();
+    return Load(table, *reader, range.limit);
   });
   if (!status.ok()) return status;
   AdaptSize(*table.partial, range.limit, absl::Now() - began);
-  return step;
+  return Step::kCopied;
 }
 
-absl::StatusOr<ChunkCopy::Step> ChunkCopy::Load(ReplicaTable& table,
-                                                TableReader& reader,
-                                                std::int64_t limit) {
+absl::Status ChunkCopy::Load(ReplicaTable& table, TableReader& reader,
+                             std::int64_t limit) {
   PartialCopy& partial = *table.partial;
   CopyScratch scratch;
   CopyChunk chunk{partial.upto, {}, reader.snapshot(), reader.snapshot_lsn()};
@@ -194,7 +179,7 @@ absl::StatusOr<ChunkCopy::Step> ChunkCopy::Load(ReplicaTable& table,
   RETURN_IF_ERROR(replica_.SetCopyProgress(table, partial.rows,
                                            reader.table().estimated_rows));
   progress_(table, partial.rows, reader.table().estimated_rows);
-  return at_end ? Step::kComplete : Step::kMore;
+  return absl::OkStatus();
 }
 
 absl::Status ChunkCopy::Store(const ReplicaTable& table,

@@ -33,11 +33,11 @@ class ChunkCopy {
 
   enum class Step {
     kNotYet,     // no snapshot to be had for now that sees all that has ended
-    kMore,       // there may be more rows
-    kComplete,   // all rows are there: ShowIfPassed
+    kCopied,     // once `partial->complete` see ShowIfPassed
     kUnsuited,   // the table is none to be copied in chunks (any more)
     kBegunAnew,  // it is another table than the one whose copy was begun
   };
+  // For a table whose copy is not complete.
   absl::StatusOr<Step> Next(ReplicaTable& table);
 
   // Gives the copy its name if the stream has `reached` all of it; true if so.
@@ -46,8 +46,8 @@ class ChunkCopy {
  private:
   absl::Status Begin(ReplicaTable& table, const TableReader& reader,
                      const TableShape& shape);
-  absl::StatusOr<Step> Load(ReplicaTable& table, TableReader& reader,
-                            std::int64_t limit);
+  absl::Status Load(ReplicaTable& table, TableReader& reader,
+                    std::int64_t limit);
   absl::Status Store(const ReplicaTable& table, const PartialCopy& progress);
   void AdaptSize(PartialCopy& partial, std::int64_t limit,
                  absl::Duration took) const;

@@ -55,7 +55,7 @@ absl::Status Replica::DropCopy(std::int64_t table_id) {
   return Transaction([&] {
     return database_->Execute(
         absl::StrCat("delete from sublite_copies where table_id = ", table_id,
-                     "; drop table if exists sublite_copy_", table_id));
+                     "; drop table if exists ", HiddenTableName(table_id)));
   });
 }
 

@@ -23,6 +23,11 @@ enum class TableState { kPending, kCopying, kReady, kFailed, kUnpublished };
 
 std::string_view TableStateName(TableState state);
 
+// Where the rows of a table that is being copied are kept.
+inline std::string HiddenTableName(std::int64_t id) {
+  return "sublite_copy_" + std::to_string(id);
+}
+
 struct ReplicaTable {
   std::int64_t id = 0;
   TableShape

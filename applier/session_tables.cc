@@ -74,13 +74,9 @@ absl::Status Session::Reconcile(const Publications& publications, bool fresh) {
     }
     for (const auto& table : replica_.tables()) {
       if (table->state == TableState::kUnpublished) continue;
-      const bool published =
-          std::any_of(publications.tables.begin(), publications.tables.end(),
-                      [&](const PublishedTable& p) {
-                        return p.pg_schema == table->shape.pg_schema &&
-                               p.pg_table == table->shape.pg_table;
-                      });
-      if (published) continue;
+      if (publications.Find(table->shape.pg_schema, table->shape.pg_table) !=
+          nullptr)
+        continue;
       LogInfo("the table is not published any more; its rows stay",
               {{"table", table->shape.FullName()}});
       RETURN_IF_ERROR(replica_.AddEvent("unpublished", table->shape.name,
@@ -166,22 +162,20 @@ absl::StatusOr<CatalogFit> Session::StillFits(const ReplicaTable& table,
   // The descriptions of a backlog are all older than one reading of the
   // catalog.
   if (commit_lsn >= catalog_as_of_) RETURN_IF_ERROR(ReadCatalog().status());
-  for (const PublishedTable& published : catalog_.tables) {
-    if (published.pg_schema != table.shape.pg_schema ||
-        published.pg_table != table.shape.pg_table)
-      continue;
+  const PublishedTable* published =
+      catalog_.Find(table.shape.pg_schema, table.shape.pg_table);
+  if (published != nullptr) {
+    const TableShape shape = copy_.ShapeOf(*published, catalog_.types);
     if (table.partial != nullptr) {
-      const TableShape shape = copy_.ShapeOf(published, catalog_.types);
-      return CopyMadeAs(published, shape) == table.partial->made_as
+      return CopyMadeAs(*published, shape) == table.partial->made_as
                  ? CatalogFit::kSame
                  : CatalogFit::kDifferent;
     }
-    if (table.published_as != published.published_as)
+    if (table.published_as != published->published_as)
       return CatalogFit::kPublishedAnew;
-    const bool same =
-        !OtherRows(table, published) &&
-        SameRows(copy_.ShapeOf(published, catalog_.types), table.shape);
-    return same ? CatalogFit::kSame : CatalogFit::kDifferent;
+    return !OtherRows(table, *published) && SameRows(shape, table.shape)
+               ? CatalogFit::kSame
+               : CatalogFit::kDifferent;
   }
   // Gone meanwhile: the stream's own description counts until the catalog is
   // read again.
@@ -241,12 +235,10 @@ bool Session::CopiesInChunks(const ReplicaTable& table) const {
   // Changes that cannot be followed halfway come too often.
   constexpr int kCopiesLostMax = 3;
   if (table.copies_lost >= kCopiesLostMax) return false;
-  for (const PublishedTable& published : catalog_.tables) {
-    if (published.pg_schema == table.shape.pg_schema &&
-        published.pg_table == table.shape.pg_table)
-      return CanCopyInChunks(copy_.ShapeOf(published, catalog_.types));
-  }
-  return false;
+  const PublishedTable* published =
+      catalog_.Find(table.shape.pg_schema, table.shape.pg_table);
+  return published != nullptr &&
+         CanCopyInChunks(copy_.ShapeOf(*published, catalog_.types));
 }
 
 absl::Status Session::CopyChunks(Lsn reached, bool busy) {

@@ -206,7 +206,7 @@ absl::StatusOr<CopiedTable> TableCopy::Fill(ReplicaTable& table) {
   copied.snapshot_lsn = reader->snapshot_lsn();
   if (copied.shape.columns.empty()) return copied;
 
-  copied.hidden = absl::StrCat("sublite_copy_", table.id);
+  copied.hidden = HiddenTableName(table.id);
   const bool inside = replica_.in_transaction();
   RETURN_IF_ERROR(MakeHidden(table, copied.shape, copied.hidden));
   const absl::StatusOr<std::int64_t> rows =

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schema/type_map.h"
@@ -73,6 +74,16 @@ struct Publications {
   std::vector<PublishedTable> tables;  // ordered by schema and name
   PgTypes types;                       // closed over elements and base types
   std::vector<std::string> missing;  // asked-for publications that do not exist
+
+  // nullptr where it is not published.
+  const PublishedTable* Find(std::string_view pg_schema,
+                             std::string_view pg_table) const {
+    for (const PublishedTable& table : tables) {
+      if (table.pg_table == pg_table && table.pg_schema == pg_schema)
+        return &table;
+    }
+    return nullptr;
+  }
 };
 
 }  // namespace sublite

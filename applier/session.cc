@@ -233,6 +233,8 @@ absl::Status Session::Agree() {
 }
 
 absl::StatusOr<CreatedSlot> Session::MakeSlot(const SlotState& old) {
+  // That it is this replica's has to outlast a power loss.
+  RETURN_IF_ERROR(replica_.Sync());
   if (old.exists) {
     const absl::Status dropped = publisher_.DropSlot(slot_);
     if (!dropped.ok() && !absl::IsNotFound(dropped)) return dropped;

@@ -204,6 +204,8 @@ absl::StatusOr<std::string> Session::CopySlot(SlotState* slot) {
   };
   if (source.confirmed_flush > *state.applied)
     return past(source.confirmed_flush);
+  // That it is this replica's has to outlast a power loss.
+  RETURN_IF_ERROR(replica_.Sync());
   RETURN_IF_ERROR(publisher_.CopySlot(from, slot_));
   ASSIGN_OR_RETURN(*slot, publisher_.ReadSlot(slot_));
   if (slot->confirmed_flush > *state.applied) {

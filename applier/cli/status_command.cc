@@ -205,8 +205,8 @@ Json TableJson(const TableRow& table) {
   json["rows_estimated"] =
       table.rows_estimated ? Json(*table.rows_estimated) : Json(nullptr);
   json["copied_at"] = TextOrNull(table.copied_at);
-  json["error"] = TextOrNull(table.error);
   json["unpublished_since"] = TextOrNull(table.unpublished_since);
+  json["error"] = TextOrNull(table.error);
   return json;
 }
 

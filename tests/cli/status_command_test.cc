@@ -151,7 +151,8 @@ TEST_F(StatusCommandTest, JsonIsIndentedInAFixedOrderAndUtf8) {
                   "contact_age_seconds", "publications", "slot",
                   "system_identifier", "server_version", "prepared",
                   "last_error", "last_error_at", "sublite_version", "activity",
-                  "missing_rows", "replaced_rows", "requests", "tables"));
+                  "missing_rows", "replaced_rows", "file_id", "slot_note",
+                  "requests", "tables"));
 }
 
 TEST_F(StatusCommandTest, WorksBesideAnOpenWriteTransaction) {

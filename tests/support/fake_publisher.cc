@@ -299,6 +299,7 @@ absl::Status FakePublisher::CopySlot(const std::string& from,
                                      const std::string& to) {
   SelectSlot(from);
   if (!slot.state.exists) return absl::NotFoundError("no such slot");
+  if (on_copy_slot) on_copy_slot();
   FakeSlot copy = slot;
   copy.state.two_phase = false;
   copy.state.failover = false;
@@ -467,8 +468,9 @@ FakePublisher::StartReplication(const StreamOptions& options) {
     slot.state.two_phase = true;
     slot.two_phase_at = start;
   }
-  return std::unique_ptr<ReplicationStream>(
-      new FakeStream(*this, options, start));
+  auto stream = std::make_unique<FakeStream>(*this, options, start);
+  if (on_start) on_start();
+  return stream;
 }
 
 }  // namespace sublite::testing

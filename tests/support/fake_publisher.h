@@ -106,6 +106,8 @@ class FakePublisher : public Publisher {
   std::function<void(FakeStream&)> on_receive;
   std::function<void(FakeStream&, const Positions&, bool now)> on_confirm;
   std::function<void()> during_create_slot;
+  std::function<void()> on_copy_slot;  // before it, with the source in `slot`
+  std::function<void()> on_start;      // when a stream has begun
   std::function<absl::Status(const std::string& table)> on_read_table;
   std::function<absl::Status(const std::string& table, int row)> on_read_row;
   absl::Status connect_error;

@@ -71,12 +71,6 @@ absl::Status Session::ChooseSlot() {
 std::string Session::WhoseSlot(const SlotState& slot, bool past) {
   const ReplicaState& state = replica_.state();
   if (!state.applied.has_value()) return std::string();
-  const std::string beside =
-      state.slot_is_new() ? "" : replica_.TwinBeside(config_.replica.machine);
-  if (!beside.empty()) {
-    return absl::StrCat("this file is a copy of ", beside,
-                        ", which is still there");
-  }
   // What this replica made and then was interrupted is past it, too.
   if (!past || state.slot_making == ReplicaState::kMaking ||
       slot.confirmed_flush == Lsn(state.slot_making))
@@ -105,6 +99,13 @@ bool Session::IsElsewhere() const {
 absl::Status Session::CheckOwner(const SlotState& slot, bool gap) {
   const ReplicaState& state = replica_.state();
   const bool fresh = !state.applied.has_value();
+  const std::string beside = fresh || state.slot_is_new()
+                                 ? ""
+                                 : replica_.TwinBeside(config_.replica.machine);
+  if (!beside.empty()) {
+    return TakeOwnSlot(absl::StrCat("this file is a copy of ", beside,
+                                    ", which is still there"));
+  }
   SlotWatch::Intent intent;
   intent.applied = state.applied.value_or(Lsn());
   intent.doubtful =

@@ -43,6 +43,7 @@ class SeedTest : public FleetTest {
     if (major() >= 15)
       maker_->Await("SELECT prepared FROM sublite_status", "1");
     maker_->Stop();
+    EXPECT_THAT(maker_->Log(), HasSubstr("copied"));
     ASSERT_EQ(maker_->Command("backup", {seed_}), 0) << maker_->Log();
   }
   void Change(int from) {

@@ -90,6 +90,19 @@ TEST_F(PipelineSlotTest, TheReplicaIntroducesItself) {
   EXPECT_EQ(FileId(), id);
 }
 
+TEST_F(PipelineSlotTest, NamesOfSlots) {
+  EXPECT_EQ(OwnSlotName("s", "0123456789abcdef"), "s_01234567");
+  // PostgreSQL takes 63 characters.
+  EXPECT_EQ(OwnSlotName(std::string(63, 's'), "0123456789abcdef"),
+            std::string(54, 's') + "_01234567");
+  ReplicaState state;
+  state.slot = "s_01234567";
+  EXPECT_EQ(SlotFor("s", state), "s");
+  state.slot_asked = "s";
+  EXPECT_EQ(SlotFor("s", state), "s_01234567");
+  EXPECT_EQ(SlotFor("other", state), "other");
+}
+
 // The twin's copy is older than the slot. It cannot be told from a file that
 // was restored, once.
 TEST_F(PipelineSlotTest, TwoFilesByTurnsDoNotTakeTheSlotFromEachOtherForEver) {

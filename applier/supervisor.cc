@@ -22,11 +22,13 @@ constexpr absl::Duration kRefusedPauseMin = absl::Seconds(5);
 }  // namespace
 
 Supervisor::Supervisor(const Config& config, Publisher& publisher,
-                       const StopSignal& stop, Announcer announcer)
+                       const StopSignal& stop, Announcer announcer,
+                       std::function<absl::Status()> seed)
     : config_(config),
       publisher_(publisher),
       stop_(stop),
       announcer_(std::move(announcer)),
+      seed_(std::move(seed)),
       backoff_(std::random_device()()) {}
 
 bool Supervisor::Stopped() {
@@ -42,6 +44,7 @@ void Supervisor::Interrupt() {
 
 absl::Status Supervisor::OpenReplica() {
   const std::string& path = config_.replica.database;
+  if (seed_) RETURN_IF_ERROR(seed_());
   absl::StatusOr<std::unique_ptr<Replica>> opened =
       Replica::Open(path, [this] { return Stopped(); });
   if (!opened.ok()) return opened.status();

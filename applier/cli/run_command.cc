@@ -15,7 +15,9 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "applier/cli/exit_code.h"
+#include "applier/cli/seed.h"
 #include "applier/io/libpq_publisher.h"
+#include "applier/io/machine.h"
 #include "applier/io/notify.h"
 #include "applier/log.h"
 #include "applier/stop_signal.h"
@@ -70,7 +72,9 @@ void Watch(const sigset_t& signals, const Supervisor& supervisor,
 
 }  // namespace
 
-int RunCommand(const Config& config) {
+int RunCommand(const Config& configured) {
+  Config config = configured;
+  config.replica.machine = MachineIdentity();
   GiveMemoryBack();
   const sigset_t signals = EndingSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
@@ -86,10 +90,16 @@ int RunCommand(const Config& config) {
   options.password = config.publisher.password;
   options.stream.status_interval = config.publisher.status_interval;
   LibpqPublisher publisher(std::move(options), &stop);
-  Supervisor supervisor(
-      config, publisher, stop,
-      {[] { notify::Ready(); },
-       [](const std::string& text) { notify::Status(text); }});
+  Supervisor supervisor(config, publisher, stop,
+                        {[] { notify::Ready(); },
+                         [](const std::string& text) { notify::Status(text); }},
+                        [&config, &stop]() -> absl::Status {
+                          if (config.replica.seed.empty())
+                            return absl::OkStatus();
+                          return MakeFromSeed(
+                              config.replica.seed, config.replica.database,
+                              [&stop] { return stop.requested(); });
+                        });
   std::atomic<bool> ended{false};
   absl::Status result;
   std::thread work([&] {

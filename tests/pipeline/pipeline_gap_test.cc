@@ -102,11 +102,6 @@ TEST_F(PipelineGapTest, ThePublisherWasRestoredToAnEarlierTime) {
   ExpectGap("restored to an earlier time");
 }
 
-TEST_F(PipelineGapTest, AnotherSlot) {
-  config_.publisher.slot = "another";
-  ExpectGap("the slot is another one");
-}
-
 TEST_F(PipelineGapTest, TheFileIsNewAndTheSlotIsThere) {
   replica_.reset();
   for (const char* end : {"", "-wal", "-shm"}) {

@@ -37,7 +37,7 @@ std::unique_ptr<PartialCopy> NewPartial(Database& database,
   partial->hidden.name = HiddenTableName(table.id);
   partial->published = published;
   partial->made_as = CopyMadeAs(published, shape);
-  partial->key = shape.KeyColumns();
+  if (CanCopyInChunks(shape)) partial->key = shape.KeyColumns();
   partial->writer = std::make_unique<TableWriter>(database, partial->hidden,
                                                   partial->hidden.name);
   return partial;
@@ -65,7 +65,7 @@ absl::Status ChunkCopy::Resume(const Publications& publications) {
                                                table->shape.pg_table);
       if (published != nullptr && table->state == TableState::kCopying) {
         const TableShape shape = copy_.ShapeOf(*published, publications.types);
-        if (copy.hidden_exists && CanCopyInChunks(shape) &&
+        if (copy.hidden_exists && (copy.complete || CanCopyInChunks(shape)) &&
             CopyMadeAs(*published, shape) == copy.made_as) {
           auto partial =
               NewPartial(replica_.database(), *table, *published, shape);
@@ -119,6 +119,8 @@ absl::StatusOr<ChunkCopy::Step> ChunkCopy::Next(ReplicaTable& table) {
         replica_.Transaction([&] { return replica_.DropCopy(table.id); }));
     return Step::kBegunAnew;
   }
+  if (table.partial == nullptr && !table.IsPublishedAsSettled(reader->table()))
+    return Step::kPublishedAnew;
   if (!CanCopyInChunks(shape)) return Step::kUnsuited;
 
   const absl::Time began = absl::Now();
@@ -217,21 +219,31 @@ void ChunkCopy::AdaptSize(PartialCopy& partial, std::int64_t limit,
   if (took > kChunkTime * 2) rows = std::max(rows / 2, kRowsMin);
 }
 
-absl::StatusOr<bool> ChunkCopy::ShowIfPassed(ReplicaTable& table, Lsn reached) {
-  PartialCopy& partial = *table.partial;
-  if (!partial.complete || reached < partial.last_lsn()) return false;
+absl::Status ChunkCopy::Hold(ReplicaTable& table, const CopiedTable& copied) {
+  auto partial =
+      NewPartial(replica_.database(), table, copied.published, copied.shape);
+  partial->chunks.push_back({{}, {}, copied.snapshot, copied.snapshot_lsn});
+  partial->complete = true;
+  partial->rows = copied.rows;
+  RETURN_IF_ERROR(replica_.Transaction([&] { return Store(table, *partial); }));
+  replica_.SetPartial(table, std::move(partial));
+  return absl::OkStatus();
+}
+
+bool ChunkCopy::IsPassed(const ReplicaTable& table, Lsn reached) {
+  return table.partial != nullptr && table.partial->complete &&
+         reached >= table.partial->last_lsn();
+}
+
+absl::Status ChunkCopy::Show(ReplicaTable& table) {
+  const PartialCopy& partial = *table.partial;
   CopiedTable copied;
   copied.shape = partial.shape;
   copied.published = partial.published;
   copied.rows = partial.rows;
   copied.hidden = partial.hidden.name;
   RETURN_IF_ERROR(copy_.CheckName(table, copied.shape));
-  RETURN_IF_ERROR(replica_.Transaction([&] {
-    // Rows as of this position become visible.
-    replica_.SetPosition(reached, std::nullopt);
-    return copy_.SwapIn(table, copied);
-  }));
-  return true;
+  return copy_.SwapIn(table, copied);
 }
 
 }  // namespace sublite

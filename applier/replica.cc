@@ -141,7 +141,8 @@ absl::Status Replica::LoadState() {
                          "system_identifier, source, timeline, slot_timeline, "
                          "slot_on_standby, timeline_began, slot_from, "
                          "slot_asked, slot_making, slot_passed, file_id, "
-                         "home_machine, home_path from sublite_state"));
+                         "home_machine, home_path, shown_pos from "
+                         "sublite_state"));
   ASSIGN_OR_RETURN(const bool row, select.Step());
   if (!row) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -169,6 +170,8 @@ absl::Status Replica::LoadState() {
   state_.file_id = std::string(select.Text(13));
   state_.home_machine = std::string(select.Text(14));
   state_.home_path = std::string(select.Text(15));
+  if (!select.IsNull(16))
+    state_.shown = Lsn(static_cast<std::uint64_t>(select.Int(16)));
   return absl::OkStatus();
 }
 

@@ -44,6 +44,10 @@ struct ReplicaState {
   Lsn timeline_began;               // where it left its parent, if known
   std::uint32_t slot_timeline = 0;  // the publisher's when the slot was made
   bool slot_on_standby = false;
+  // Set while all tables are copied again after a gap: the position of the rows
+  // that readers see. `applied` is that of the copies then, which take the
+  // tables' names all at once.
+  std::optional<Lsn> shown;
   std::int64_t source = 0;
 
   // As in sublite_state.
@@ -131,6 +135,10 @@ class Replica {
   absl::Status SetSlot(const std::string& slot,
                        const PublisherIdentity& publisher,
                        const CreatedSlot& created);
+  // Inside a transaction, before SetSlot: readers go on seeing the rows, and
+  // the position, of now until EndHold.
+  absl::Status HoldShown();
+  absl::Status EndHold();
   absl::Status SetPublisher(const PublisherIdentity& publisher);
 
   // ---- whose slot (replica_slot.cc); each in a transaction of its own unless
@@ -184,6 +192,9 @@ class Replica {
                                          const std::string& sqlite_name);
   absl::Status SetTableState(ReplicaTable& table, TableState state,
                              std::string_view error);
+  // What the publisher says of a table that is about to be copied.
+  absl::Status SetPublished(ReplicaTable& table,
+                            const PublishedTable& published);
   absl::Status SetCopyProgress(ReplicaTable& table, std::int64_t rows,
                                double estimated);
   // After the rows of `shape` took the table's name: writes shape, snapshot and

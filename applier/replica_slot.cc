@@ -94,6 +94,22 @@ absl::Status Replica::NoteSlotMade(Lsn consistent_point) {
   });
 }
 
+absl::Status Replica::HoldShown() {
+  RETURN_IF_ERROR(database_->Execute(
+      "update sublite_state set shown_pos = applied_pos, shown_commit_time = "
+      "applied_commit_time, shown_consistent = (select consistent from "
+      "sublite_status) where shown_pos is null"));
+  if (!state_.shown.has_value()) state_.shown = state_.applied;
+  return absl::OkStatus();
+}
+
+absl::Status Replica::EndHold() {
+  RETURN_IF_ERROR(database_->Execute(
+      "update sublite_state set shown_pos = null, shown_commit_time = null"));
+  state_.shown.reset();
+  return absl::OkStatus();
+}
+
 absl::Status Replica::ForgetPrepared() {
   return Transaction([&] {
     return database_->Execute(

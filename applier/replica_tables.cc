@@ -178,6 +178,24 @@ absl::Status Replica::SetTableState(ReplicaTable& table, TableState state,
   });
 }
 
+absl::Status Replica::SetPublished(ReplicaTable& table,
+                                   const PublishedTable& published) {
+  ASSIGN_OR_RETURN(
+      Statement update,
+      database_->Prepare("update sublite_tables set published_as = ?2, "
+                         "attributes = ?3, storage = ?4 where id = ?1"));
+  RETURN_IF_ERROR(update.BindInt(1, table.id));
+  RETURN_IF_ERROR(update.BindText(2, published.published_as));
+  RETURN_IF_ERROR(update.BindText(3, published.attributes));
+  RETURN_IF_ERROR(update.BindText(4, published.storage));
+  RETURN_IF_ERROR(update.Run());
+  table.published_as = published.published_as;
+  table.settled_as.reset();
+  table.attributes = published.attributes;
+  table.storage = published.storage;
+  return absl::OkStatus();
+}
+
 absl::Status Replica::RemoveTable(std::int64_t id) {
   return Transaction([&]() -> absl::Status {
     ReplicaTable* table = FindTable(id);
@@ -261,6 +279,7 @@ absl::Status Replica::SetCopied(ReplicaTable& table, const TableShape& shape,
   table.snapshot = snapshot;
   table.copy_pos = copy_pos;
   table.published_as = published.published_as;
+  table.settled_as.reset();
   table.attributes = published.attributes;
   table.storage = published.storage;
   table.decided_for = 0;

@@ -305,65 +305,6 @@ absl::Status Session::StartAnew(const SlotState& slot,
   });
 }
 
-absl::Status Session::ReplaceSlot(const SlotState& slot,
-                                  const Publications& publications,
-                                  const std::string& gap) {
-  const std::string detail =
-      absl::StrCat("gap: ", gap, "; changes since ",
-                   replica_.state().applied->ToString(), " cannot be followed");
-  LogWarn(detail);
-  RETURN_IF_ERROR(
-      replica_.AddEvent("gap", "", replica_.state().applied, detail));
-  if (config_.replica.on_gap == OnGap::kStop) {
-    ASSIGN_OR_RETURN(const bool asked, AskedToResync());
-    if (!asked) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(detail,
-                       ": run `sublite resync` to copy everything again, or "
-                       "set replica.on_gap = \"resync\""));
-    }
-  }
-  RETURN_IF_ERROR(replica_.SetState("copying"));
-  // A slot that this replica made and then was killed is past it, too.
-  RETURN_IF_ERROR(
-      replica_.NoteSlotMaking(replica_.state().slot_making == 0 &&
-                              MovedPast(WhatWeFollowed(), identity_, slot)));
-  ASSIGN_OR_RETURN(const CreatedSlot created, MakeSlot(slot));
-  RETURN_IF_ERROR(replica_.NoteSlotMade(created.consistent_point));
-  return CopyAllBeside(publications, created);
-}
-
-absl::Status Session::CopyAllBeside(const Publications& publications,
-                                    const CreatedSlot& created) {
-  RETURN_IF_ERROR(replica_.DropCopies());
-  RETURN_IF_ERROR(copy_.DropHidden());
-  RETURN_IF_ERROR(Reconcile(publications, true));
-  ASSIGN_OR_RETURN(const std::vector<Request> requests, replica_.Requests());
-  std::vector<std::pair<ReplicaTable*, CopiedTable>> copies;
-  for (const auto& table : replica_.tables()) {
-    if (table->state == TableState::kUnpublished) continue;
-    absl::StatusOr<CopiedTable> copied = copy_.Fill(*table);
-    if (copied.ok()) {
-      copies.emplace_back(table.get(), *std::move(copied));
-    } else if (ConcernsOneTable(copied.status())) {
-      RETURN_IF_ERROR(SetAside(*table, copied.status()));
-    } else {
-      return copied.status();
-    }
-  }
-  // Until here readers saw the old rows; from here on all the new ones.
-  return replica_.Transaction([&]() -> absl::Status {
-    for (auto& [table, copied] : copies)
-      RETURN_IF_ERROR(copy_.SwapIn(*table, copied));
-    for (const Request& request : requests) {
-      if (request.kind == "resync")
-        RETURN_IF_ERROR(replica_.RemoveRequest(request.id));
-    }
-    RETURN_IF_ERROR(replica_.SetHome(config_.replica.machine));
-    return replica_.SetSlot(slot_, identity_, created);
-  });
-}
-
 // ------------------------------------------------------------------------------------------------
 // the stream
 
@@ -419,6 +360,7 @@ absl::Status Session::Stream() {
   streamed_from_ = options.start;
   streamed_at_ = absl::Now();
   RETURN_IF_ERROR(replica_.SetState(chunks_wait_ ? "copying" : "streaming"));
+  RETURN_IF_ERROR(NoteHold());
   LogInfo("streaming", {{"lsn", options.start.ToString()},
                         {"slot", options.slot},
                         {"with", Describe(agreed_)}});

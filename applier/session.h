@@ -113,8 +113,14 @@ class Session {
                            const Publications& publications,
                            const std::string& gap);
   absl::StatusOr<CreatedSlot> MakeSlot(const SlotState& old);
+  // All tables are to be copied again, while readers see the rows of now.
   absl::Status CopyAllBeside(const Publications& publications,
                              const CreatedSlot& created);
+  // Says in the status whose rows readers see, while that is so.
+  absl::Status NoteHold();
+  // Shows all of them once all are there and the stream has `reached` them;
+  // true if so.
+  absl::StatusOr<bool> ShowTogether(Lsn reached);
 
   // ---- tables
   absl::Status Reconcile(const Publications& publications, bool fresh);
@@ -128,6 +134,7 @@ class Session {
                                        Lsn commit_lsn);
   absl::Status CopyWaiting();
   absl::StatusOr<bool> WritersGone(ReplicaTable& table);
+  void WaitForWritersAgain(ReplicaTable& table);
   absl::Status CopyOne(ReplicaTable& table);
   // A part of a table that is copied beside the stream; whole ones are shown
   // once the stream has `reached` them.

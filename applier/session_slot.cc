@@ -120,12 +120,13 @@ absl::Status Session::CheckOwner(const SlotState& slot, bool gap) {
       break;
     case SlotWatch::Verdict::kWait:
       return absl::UnavailableError(
-          slot.active ? absl::StrCat("slot ", slot_, " is in use by ",
-                                     DescribeUser(slot, state.file_id))
-                      : absl::StrCat("slot ", slot_,
-                                     " may be another replica's: waiting "
-                                     "whether ",
-                                     finding.why));
+          slot.active
+              ? absl::StrCat("slot ", slot_, " is in use by ",
+                             DescribeUser(slot, state.file_id),
+                             ". It is waited for; if it goes on, this replica "
+                             "takes a slot of its own")
+              : absl::StrCat("slot ", slot_,
+                             " may be another replica's: ", finding.why));
     case SlotWatch::Verdict::kFree:
       why = WhoseSlot(slot, MovedPast(WhatWeFollowed(), identity_, slot));
   }

@@ -42,8 +42,9 @@ SlotWatch::Finding SlotWatch::Look(const std::string& name,
   const bool seen = intent.harms && now - last_active_ < patience_;
   const bool doubted = intent.doubtful && now - first_look_ < patience_;
   if (seen || doubted) {
-    return {Verdict::kWait, absl::StrCat("its owner may come back within ",
-                                         absl::FormatDuration(patience_))};
+    return {Verdict::kWait,
+            absl::StrCat("waiting ", absl::FormatDuration(patience_),
+                         " whether its owner comes back")};
   }
   return finding;
 }

@@ -45,6 +45,9 @@ inline constexpr AddedColumn kAddedColumns[] = {
     {"sublite_state", "home_machine", "text not null default ''"},
     {"sublite_state", "home_path", "text not null default ''"},
     {"sublite_tables", "unpublished_since", "text"},
+    {"sublite_state", "shown_pos", "integer"},
+    {"sublite_state", "shown_commit_time", "text"},
+    {"sublite_state", "shown_consistent", "integer not null default 0"},
 };
 
 inline constexpr char kVersion[] = "0.1.0";
@@ -56,6 +59,9 @@ create table if not exists sublite_state (
   state text not null,               -- copying, streaming, disconnected, failed
   applied_pos integer,               -- end position of all that is applied; NULL until the slot exists
   applied_commit_time text,
+  shown_pos integer,                 -- while all tables are copied again after a gap: where the rows that readers see are from;
+  shown_commit_time text,            -- applied_pos is then that of the copies. All take the tables' names at once
+  shown_consistent integer not null default 0,
   contact_at text,
   publications text not null default '',
   slot text not null default '',
@@ -181,10 +187,13 @@ create table if not exists sublite_requests (
 create view if not exists sublite_status as
 select s.state,
   s.applied_pos is not null
-    and not exists (select 1 from sublite_tables t where t.state not in ('ready', 'unpublished') or t.copy_pos > s.applied_pos)
+    and case when s.shown_pos is not null then s.shown_consistent = 1
+      else not exists (select 1 from sublite_tables t where t.state not in ('ready', 'unpublished') or t.copy_pos > s.applied_pos)
+    end
     and not exists (select 1 from sublite_requests r where r.kind = 'resync') as consistent,
-  printf('%X/%X', (s.applied_pos >> 32) & 4294967295, s.applied_pos & 4294967295) as applied_lsn,
-  s.applied_commit_time, s.contact_at, s.publications, s.slot, s.system_identifier, s.server_version,
+  printf('%X/%X', (coalesce(s.shown_pos, s.applied_pos) >> 32) & 4294967295,
+    coalesce(s.shown_pos, s.applied_pos) & 4294967295) as applied_lsn,
+  case when s.shown_pos is null then s.applied_commit_time else s.shown_commit_time end as applied_commit_time, s.contact_at, s.publications, s.slot, s.system_identifier, s.server_version,
   (select count(*) from sublite_prepared) as prepared,
   s.last_error, s.last_error_at, s.sublite_version, s.timeline, s.activity, s.file_id, s.slot_note,
   (select coalesce(sum(missing_rows), 0) from sublite_tables) as missing_rows,

@@ -17,7 +17,7 @@ class KnownPublisherTest : public ::testing::Test {
   // A replica at 1000 on timeline 1, its publisher at 2000, its slot at 900.
   KnownPublisherTest() {
     followed_.applied = Lsn(1000);
-      followed_.system_identifier = "7";
+    followed_.system_identifier = "7";
     followed_.timeline = 1;
     publisher_.system_identifier = "7";
     publisher_.timeline = 1;

@@ -255,7 +255,8 @@ TEST_F(PipelineSlotTest, AFreshFileLeavesASlotThatIsInUse) {
   publisher_.slot.state.active = false;
   const SessionEnd end = Follow();
   EXPECT_EQ(end.next, SessionEnd::Next::kAgain);
-  EXPECT_THAT(std::string(end.status.message()), HasSubstr("may come back"));
+  EXPECT_THAT(std::string(end.status.message()),
+              HasSubstr("whether its owner comes back"));
   publisher_.slot.state.active = true;
   publisher_.slot.state.active_pid = 78;
   EXPECT_TRUE(Follow().at_once);
@@ -304,7 +305,8 @@ TEST_F(PipelineSlotTest, AFileThatMoved) {
   config_.replica.machine = "two";
   SessionEnd end = Follow();
   EXPECT_EQ(end.next, SessionEnd::Next::kAgain);
-  EXPECT_THAT(std::string(end.status.message()), HasSubstr("may come back"));
+  EXPECT_THAT(std::string(end.status.message()),
+              HasSubstr("whether its owner comes back"));
   owner_patience_ = absl::ZeroDuration();
   Kill();
   Change();

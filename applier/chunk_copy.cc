@@ -151,9 +151,10 @@ absl::Status ChunkCopy::Load(ReplicaTable& table, TableReader& reader,
     }
     ASSIGN_OR_RETURN(const Tuple row,
                      ParseCopyRow(line, partial.shape.columns.size(), scratch));
-    ASSIGN_OR_RETURN(const Outcome outcome, partial.writer->Insert(row));
+    const absl::StatusOr<Outcome> outcome = partial.writer->Insert(row);
+    if (!outcome.ok()) return OfRow(outcome.status(), partial.shape, row);
     ASSIGN_OR_RETURN(chunk.upto, partial.KeyOf(row));
-    if (outcome != Outcome::kDone ||
+    if (*outcome != Outcome::kDone ||
         (!chunk.after.empty() && chunk.upto <= chunk.after)) {
       return absl::OutOfRangeError(
           absl::StrCat("table ", partial.shape.FullName(),

@@ -37,7 +37,8 @@ absl::Status Replica::LoadTables() {
           "replica_identity, "
           "publishes_changes, published_as, snapshot, copy_pos, missing_rows, "
           "replaced_rows, "
-          "error, attributes, storage from sublite_tables order by id"));
+          "error, attributes, storage, failed_as, retry_at is not null from "
+          "sublite_tables order by id"));
   while (true) {
     ASSIGN_OR_RETURN(const bool row, select.Step());
     if (!row) break;
@@ -61,6 +62,8 @@ absl::Status Replica::LoadTables() {
     table->error = std::string(select.Text(13));
     table->attributes = std::string(select.Text(14));
     table->storage = std::string(select.Text(15));
+    table->failed_as = std::string(select.Text(16));
+    table->retries = select.Int(17) != 0;
     tables_.push_back(std::move(table));
   }
   RETURN_IF_ERROR(LoadColumns());
@@ -159,7 +162,8 @@ absl::Status Replica::SetTableState(ReplicaTable& table, TableState state,
     ASSIGN_OR_RETURN(
         Statement update,
         database_->Prepare(
-            "update sublite_tables set state = ?2, error = ?3 where id = ?1"));
+            "update sublite_tables set state = ?2, error = ?3, failed_as = "
+            "null, retry_at = null where id = ?1"));
     RETURN_IF_ERROR(update.BindInt(1, table.id));
     RETURN_IF_ERROR(update.BindText(2, TableStateName(state)));
     RETURN_IF_ERROR(error.empty() ? update.BindNull(3)
@@ -167,10 +171,34 @@ absl::Status Replica::SetTableState(ReplicaTable& table, TableState state,
     RETURN_IF_ERROR(update.Run());
     table.state = state;
     table.error = std::string(error);
+    table.failed_as.clear();
+    table.retries = false;
     if (state != TableState::kCopying) RETURN_IF_ERROR(DropCopy(table.id));
     // Whoever writes to it from now on is not sent either.
     if (state == TableState::kUnpublished) table.writers.reset();
     ++generation_;
+    return absl::OkStatus();
+  });
+}
+
+absl::Status Replica::SetFailed(ReplicaTable& table, std::string_view error,
+                                std::string_view failed_as,
+                                std::optional<absl::Time> retry_at) {
+  return Transaction([&]() -> absl::Status {
+    RETURN_IF_ERROR(SetTableState(table, TableState::kFailed, error));
+    ASSIGN_OR_RETURN(
+        Statement update,
+        database_->Prepare("update sublite_tables set failed_as = ?2, retry_at "
+                           "= ?3 where id = ?1"));
+    const std::string at = retry_at.has_value()
+                               ? FormatPgTime(ToPgTime(*retry_at))
+                               : std::string();
+    RETURN_IF_ERROR(update.BindInt(1, table.id));
+    RETURN_IF_ERROR(update.BindText(2, failed_as));
+    RETURN_IF_ERROR(at.empty() ? update.BindNull(3) : update.BindText(3, at));
+    RETURN_IF_ERROR(update.Run());
+    table.failed_as = std::string(failed_as);
+    table.retries = retry_at.has_value();
     return absl::OkStatus();
   });
 }
@@ -220,7 +248,8 @@ absl::Status Replica::SetCopied(ReplicaTable& table, const TableShape& shape,
   ASSIGN_OR_RETURN(
       Statement update,
       database_->Prepare("update sublite_tables set sqlite_table = ?2, state = "
-                         "'ready', error = null, "
+                         "'ready', error = null, failed_as = null, retry_at = "
+                         "null, "
                          "oid = ?3, replica_identity = ?4, snapshot = ?5, "
                          "copy_pos = ?6, rows_copied = ?7, "
                          "copied_at = ?8, publishes_changes = ?9, published_as "
@@ -254,6 +283,8 @@ absl::Status Replica::SetCopied(ReplicaTable& table, const TableShape& shape,
   table.shape = shape;
   table.state = TableState::kReady;
   table.error.clear();
+  table.failed_as.clear();
+  table.retries = false;
   table.stale = false;
   table.snapshot = snapshot;
   table.copy_pos = copy_pos;

@@ -63,6 +63,9 @@ absl::Status Session::Reconcile(const Publications& publications, bool fresh) {
             again ? "published anew, or rewritten; it is copied again"
                   : "the publisher's catalog describes it differently; it is "
                     "copied again"));
+      } else if (table->state == TableState::kFailed &&
+                 table->failed_as == CopyMadeAs(published, shape)) {
+        continue;  // a person or RetryFailed has to say so
       } else if (table->state != TableState::kPending &&
                  table->state != TableState::kCopying) {
         RETURN_IF_ERROR(
@@ -254,9 +257,12 @@ absl::Status Session::CopyChunks(Lsn reached, bool busy) {
     if (!CopiesInChunks(*table)) continue;
     wait = true;
     const absl::StatusOr<bool> copied = CopyChunk(*table, reached, may_read);
-    if (!copied.ok() && !ConcernsOneTable(copied.status()))
+    if (!copied.ok() && (restart_ || !ConcernsOneTable(copied.status())))
       return copied.status();
-    if (!copied.ok()) RETURN_IF_ERROR(SetAside(*table, copied.status()));
+    if (!copied.ok()) {
+      RETURN_IF_ERROR(SetAside(
+          *table, {copied.status(), std::nullopt, absl::Now() - began}));
+    }
     moved = !copied.ok() || *copied;
     if (moved) break;  // the stream has its turn
   }
@@ -272,8 +278,12 @@ absl::Status Session::CopyChunks(Lsn reached, bool busy) {
 absl::StatusOr<bool> Session::CopyChunk(ReplicaTable& table, Lsn reached,
                                         bool may_read) {
   if (table.partial != nullptr && table.partial->complete) {
-    ASSIGN_OR_RETURN(const bool shown, chunks_.ShowIfPassed(table, reached));
-    if (!shown) return false;
+    const absl::StatusOr<bool> shown = chunks_.ShowIfPassed(table, reached);
+    if (!shown.ok() && ConcernsOneTable(shown.status()))
+      return StartOverWithout(table.id, {shown.status(), std::nullopt, {}});
+    RETURN_IF_ERROR(shown.status());
+    if (!*shown) return false;
+    memory_.retries.Healed(table.id);
     LogInfo("copied", {{"table", table.shape.FullName()}});
     report_(absl::StrCat("copied ", table.shape.FullName()));
     return true;
@@ -300,34 +310,26 @@ absl::Status Session::CopyOne(ReplicaTable& table) {
   LogInfo("copying", {{"table", table.shape.FullName()}});
   report_(absl::StrCat("copying ", table.shape.FullName()));
   RETURN_IF_ERROR(replica_.SetTableState(table, TableState::kCopying, ""));
+  const absl::Time began = absl::Now();
   const absl::StatusOr<CopiedTable> copied = copy_.Fill(table);
   if (!copied.ok()) {
-    return ConcernsOneTable(copied.status()) ? SetAside(table, copied.status())
-                                             : copied.status();
+    return ConcernsOneTable(copied.status())
+               ? SetAside(table,
+                          {copied.status(), std::nullopt, absl::Now() - began})
+               : copied.status();
   }
-  RETURN_IF_ERROR(
-      replica_.Transaction([&] { return copy_.SwapIn(table, *copied); }));
+  const absl::Status shown =
+      replica_.Transaction([&] { return copy_.SwapIn(table, *copied); });
+  if (ConcernsOneTable(shown)) {
+    return StartOverWithout(table.id,
+                            {shown, std::nullopt, absl::Now() - began});
+  }
+  RETURN_IF_ERROR(shown);
+  memory_.retries.Healed(table.id);
   LogInfo("copied", {{"table", table.shape.FullName()},
                      {"rows", absl::StrCat(copied->rows)}});
   report_(absl::StrCat("copied ", table.shape.FullName()));
   return absl::OkStatus();
-}
-
-absl::Status Session::SetAside(ReplicaTable& table, const absl::Status& why) {
-  const bool gone = absl::IsNotFound(why);
-  const std::string text(why.message());
-  LogWarn(gone ? "the table is not published any more"
-               : "the table is put aside; the others go on",
-          {{"table", table.shape.FullName()}, {"error", text}});
-  return replica_.Transaction([&]() -> absl::Status {
-    table.stale = false;
-    RETURN_IF_ERROR(replica_.AddEvent(gone ? "unpublished" : "table_failed",
-                                      table.shape.name,
-                                      replica_.state().applied, text));
-    if (!gone) RETURN_IF_ERROR(replica_.RecordError(text));
-    return replica_.SetTableState(
-        table, gone ? TableState::kUnpublished : TableState::kFailed, text);
-  });
 }
 
 absl::Status Session::TakeRequests() {
@@ -355,6 +357,7 @@ absl::Status Session::TakeRequests() {
       if (one && table->id != id) continue;
       if (table->state == TableState::kReady ||
           table->state == TableState::kFailed) {
+        memory_.retries.Forget(table->id);
         RETURN_IF_ERROR(
             replica_.SetTableState(*table, TableState::kCopying, ""));
       }

@@ -73,6 +73,8 @@ create table if not exists sublite_tables (
   copy_pos integer,                  -- from this position on nothing is in the copy; NULL once applied_pos passed it
   missing_rows integer not null default 0,   -- updates and deletes that found no row
   replaced_rows integer not null default 0,  -- inserts that found their key taken
+  failed_as text,                    -- while it is failed: what it was at the publisher, as in sublite_copies
+  retry_at text,                     -- while it is failed: when it is tried again by itself; NULL if never
   unique (pg_schema, pg_table)
 );
 create table if not exists sublite_columns (

@@ -27,7 +27,7 @@ void PipelineFixture::SetUp() {
   config_.publisher.slot = "s";
   config_.publisher.publications = {"p"};
   memory_ = {
-      {}, StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()), {}};
+      {}, StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()), {}, {}};
 }
 
 void PipelineFixture::TearDown() {
@@ -74,7 +74,7 @@ void PipelineFixture::Kill(bool power) {
   if (power) vfs_.PowerOff();
   replica_.reset();
   memory_ = {
-      {}, StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()), {}};
+      {}, StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()), {}, {}};
   if (power) vfs_.PowerLoss(nullptr);
 }
 

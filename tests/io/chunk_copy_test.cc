@@ -19,7 +19,7 @@ class ChunkCopyTest : public PublisherTest {
  protected:
   // The rows' first two columns, as they come.
   std::vector<std::string> Read(LibpqPublisher& publisher,
-                                const CopyRange& range) {
+                                const CopyRequest& range) {
     auto reader = publisher.ReadTable("public", "t", {"pub"}, range);
     EXPECT_OK(reader.status());
     std::vector<std::string> rows;
@@ -38,7 +38,7 @@ class ChunkCopyTest : public PublisherTest {
   std::vector<std::string> ReadAll(LibpqPublisher& publisher,
                                    std::int64_t limit, std::size_t columns) {
     std::vector<std::string> all;
-    CopyRange range;
+    CopyRequest range;
     range.limit = limit;
     while (true) {
       const std::vector<std::string> rows = Read(publisher, range);
@@ -70,7 +70,7 @@ class ChunkCopyTest : public PublisherTest {
   }
 
   // How a chunk of the table that was read last is found.
-  std::string Plan(const CopyRange& range) {
+  std::string Plan(const CopyRequest& range) {
     return absl::StrJoin(
         Ordered(absl::StrCat("SET enable_seqscan = off; SET enable_sort = off;"
                              " SET enable_bitmapscan = off; SET jit = off;"
@@ -167,7 +167,7 @@ TEST_F(ChunkCopyTest, APartitionedTable) {
       Ordered("SELECT a::text, b::text FROM t ORDER BY t.b, t.a");
   EXPECT_THAT(ordered, ::testing::SizeIs(1001));
   std::vector<std::string> all;
-  CopyRange range;
+  CopyRequest range;
   range.limit = 300;
   for (int i = 0; i < 4; ++i) {
     const std::vector<std::string> rows = Read(*publisher, range);
@@ -193,9 +193,9 @@ TEST_F(ChunkCopyTest, FromTheKeysIndex) {
   // Whether there are statistics or not.
   for (const char* before : {"SELECT 1", "ANALYZE t"}) {
     Sql(before);
-    for (const CopyRange& range :
-         {CopyRange{{}, 100}, CopyRange{{"3", "9"}, 100},
-          CopyRange{{"9", "19000"}, 20000}}) {
+    for (const CopyRequest& range :
+         {CopyRequest{{}, 100}, CopyRequest{{"3", "9"}, 100},
+          CopyRequest{{"9", "19000"}, 20000}}) {
       Read(*publisher, range);
       EXPECT_THAT(Plan(range),
                   AllOf(HasSubstr("using t_pkey"), Not(HasSubstr("Sort")),

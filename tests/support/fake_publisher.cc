@@ -50,7 +50,7 @@ std::string CopyText(const ModelRow& row) {
 
 class FakeReader : public TableReader {
  public:
-  FakeReader(FakePublisher& publisher, int table, const CopyRange& range)
+  FakeReader(FakePublisher& publisher, int table, const CopyRequest& range)
       : publisher_(publisher),
         snapshot_(publisher.model().CurrentSnapshot()),
         lsn_(publisher.model().end()) {
@@ -73,6 +73,7 @@ class FakeReader : public TableReader {
   Lsn snapshot_lsn() const override { return lsn_; }
   const PublishedTable& table() const override { return shape_->def; }
   const PgTypes& types() const override { return ModelTypes(); }
+  CopyForm form() const override { return CopyForm::kText; }
 
   absl::StatusOr<bool> Next(std::string_view* row) override {
     if (publisher_.on_read_row) {
@@ -107,7 +108,7 @@ class FakeReader : public TableReader {
     return false;
   }
   std::vector<ModelRow> RowsBehind(const std::vector<const RowVersion*>& all,
-                                   const CopyRange& range) const {
+                                   const CopyRequest& range) const {
     std::vector<ModelRow> rows;
     for (const RowVersion* row : all) {
       if (range.after.empty() || Less(range.after, KeyOf(row->values)))
@@ -377,9 +378,9 @@ absl::StatusOr<std::vector<std::string>> FakePublisher::ReadWriters(
 
 absl::StatusOr<std::unique_ptr<TableReader>> FakePublisher::ReadTable(
     const std::string& pg_schema, const std::string& pg_table,
-    const std::vector<std::string>&, const CopyRange& range) {
+    const std::vector<std::string>&, const CopyRequest& range) {
   ++table_reads;
-  ranges.push_back(range);
+  requests.push_back(range);
   if (on_read_table) {
     const absl::Status status = on_read_table(pg_schema + "." + pg_table);
     if (!status.ok()) return status;

@@ -143,9 +143,10 @@ absl::StatusOr<std::unique_ptr<Database>> OpenReplicaForWriting(
 absl::StatusOr<std::vector<TableRow>> ReadTables(Database* database) {
   ASSIGN_OR_RETURN(
       Statement row,
-      database->Prepare("select id, pg_schema, pg_table, sqlite_table, state, "
-                        "rows_copied, rows_estimated, copied_at, error "
-                        "from sublite_tables order by pg_schema, pg_table"));
+      database->Prepare(
+          "select id, pg_schema, pg_table, sqlite_table, state, "
+          "rows_copied, rows_estimated, copied_at, error, "
+          "retry_at from sublite_tables order by pg_schema, pg_table"));
   std::vector<TableRow> tables;
   while (true) {
     ASSIGN_OR_RETURN(const bool more, row.Step());
@@ -160,6 +161,7 @@ absl::StatusOr<std::vector<TableRow>> ReadTables(Database* database) {
     if (!row.IsNull(6)) table.rows_estimated = row.Int(6);
     table.copied_at = GetText(row, 7);
     table.error = GetText(row, 8);
+    table.retry_at = GetText(row, 9);
     tables.push_back(std::move(table));
   }
 }

@@ -42,6 +42,7 @@ struct TableRow {
   std::optional<std::int64_t> rows_estimated;
   std::string copied_at;  // "" for NULL, as in all texts here
   std::string error;
+  std::string retry_at;  // while it is failed: when it is tried again by itself
 
   std::string PgName() const { return pg_schema + "." + pg_table; }
 };

@@ -288,9 +288,10 @@ absl::StatusOr<bool> Applier::Fits(RelationDefinition& relation,
   }
   if (catalog == CatalogFit::kPublishedAnew) {
     RETURN_IF_ERROR(replica_.Begin());
-    RETURN_IF_ERROR(replica_.AddEvent("schema", table.shape.name,
-                                      applying_->commit_lsn,
-                                      "published anew; it is copied again"));
+    RETURN_IF_ERROR(
+        replica_.AddEvent("schema", table.shape.name, applying_->commit_lsn,
+                          "published anew, or a label of an enum was "
+                          "renamed; it is copied again"));
     RETURN_IF_ERROR(ExpectTable(relation, &table));
     return false;
   }

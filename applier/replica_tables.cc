@@ -37,8 +37,8 @@ absl::Status Replica::LoadTables() {
           "replica_identity, "
           "publishes_changes, published_as, snapshot, copy_pos, missing_rows, "
           "replaced_rows, "
-          "error, attributes, storage, failed_as, retry_at is not null from "
-          "sublite_tables order by id"));
+          "error, attributes, storage, failed_as, retry_at is not null, "
+          "labels from sublite_tables order by id"));
   while (true) {
     ASSIGN_OR_RETURN(const bool row, select.Step());
     if (!row) break;
@@ -64,6 +64,7 @@ absl::Status Replica::LoadTables() {
     table->storage = std::string(select.Text(15));
     table->failed_as = std::string(select.Text(16));
     table->retries = select.Int(17) != 0;
+    table->shape.labels = std::string(select.Text(18));
     tables_.push_back(std::move(table));
   }
   RETURN_IF_ERROR(LoadColumns());
@@ -254,7 +255,7 @@ absl::Status Replica::SetCopied(ReplicaTable& table, const TableShape& shape,
                          "copy_pos = ?6, rows_copied = ?7, "
                          "copied_at = ?8, publishes_changes = ?9, published_as "
                          "= ?10, attributes = ?11, "
-                         "storage = ?12 where id = ?1"));
+                         "storage = ?12, labels = ?13 where id = ?1"));
   const std::string identity(1, shape.replica_identity);
   const std::string snapshot_text = snapshot.ToString();
   const std::string now = NowText();
@@ -275,6 +276,7 @@ absl::Status Replica::SetCopied(ReplicaTable& table, const TableShape& shape,
   RETURN_IF_ERROR(update.BindText(10, published.published_as));
   RETURN_IF_ERROR(update.BindText(11, published.attributes));
   RETURN_IF_ERROR(update.BindText(12, published.storage));
+  RETURN_IF_ERROR(update.BindText(13, shape.labels));
   RETURN_IF_ERROR(update.Run());
   RETURN_IF_ERROR(database_->Execute(
       absl::StrCat("delete from sublite_copies where table_id = ", table.id)));
@@ -303,11 +305,13 @@ absl::Status Replica::SetIdentity(ReplicaTable& table,
   ASSIGN_OR_RETURN(
       Statement update,
       database_->Prepare("update sublite_tables set replica_identity = ?2, "
-                         "publishes_changes = ?3 where id = ?1"));
+                         "publishes_changes = ?3, labels = ?4 where id = "
+                         "?1"));
   const std::string identity(1, shape.replica_identity);
   RETURN_IF_ERROR(update.BindInt(1, table.id));
   RETURN_IF_ERROR(update.BindText(2, identity));
   RETURN_IF_ERROR(update.BindInt(3, shape.publishes_update_or_delete ? 1 : 0));
+  RETURN_IF_ERROR(update.BindText(4, shape.labels));
   RETURN_IF_ERROR(update.Run());
   table.writer.reset();
   table.shape = shape;

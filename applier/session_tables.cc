@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "applier/log.h"
 #include "applier/session.h"
+#include "schema/enum_labels.h"
 #include "schema/status.h"
 
 namespace sublite {
@@ -61,8 +62,10 @@ absl::Status Session::Reconcile(const Publications& publications, bool fresh) {
         RETURN_IF_ERROR(replica_.AddEvent(
             "schema", table->shape.name, std::nullopt,
             again ? "published anew, or rewritten; it is copied again"
-                  : "the publisher's catalog describes it differently; it is "
-                    "copied again"));
+            : LabelsRenamed(table->shape.labels, shape.labels)
+                ? "a label of an enum was renamed; it is copied again"
+                : "the publisher's catalog describes it differently; it is "
+                  "copied again"));
       } else if (table->state == TableState::kFailed &&
                  table->failed_as == CopyMadeAs(published, shape)) {
         continue;  // a person or RetryFailed has to say so
@@ -72,7 +75,8 @@ absl::Status Session::Reconcile(const Publications& publications, bool fresh) {
             replica_.SetTableState(*table, TableState::kPending, ""));
       }
       // A copy beside the stream looks for itself whether it is of this.
-      if (again && !fresh && table->partial == nullptr)
+      const bool renamed = LabelsRenamed(table->shape.labels, shape.labels);
+      if ((again || renamed) && !fresh && table->partial == nullptr)
         table->newly_published = true;
     }
     for (const auto& table : replica_.tables()) {
@@ -94,14 +98,18 @@ absl::Status Session::Reconcile(const Publications& publications, bool fresh) {
   });
 }
 
-// The rows are the same, but their binary form may not be: the publisher or
-// sublite is of another version.
+// The rows are the same, but their binary form may not be (the publisher or
+// sublite is of another version), or an enum has more labels.
 absl::Status Session::KeepForms(ReplicaTable& table, const TableShape& shape) {
   TableShape kept = table.shape;
   bool changed = false;
   for (std::size_t i = 0; i < kept.columns.size(); ++i) {
     if (kept.columns[i].type == shape.columns[i].type) continue;
     kept.columns[i].type = shape.columns[i].type;
+    changed = true;
+  }
+  if (kept.labels != shape.labels) {
+    kept.labels = shape.labels;
     changed = true;
   }
   return changed ? replica_.SetIdentity(table, kept) : absl::OkStatus();
@@ -175,6 +183,9 @@ absl::StatusOr<CatalogFit> Session::StillFits(const ReplicaTable& table,
                  : CatalogFit::kDifferent;
     }
     if (table.published_as != published->published_as)
+      return CatalogFit::kPublishedAnew;
+    // Who is writing now may write the old label yet (a prepared transaction).
+    if (LabelsRenamed(table.shape.labels, shape.labels))
       return CatalogFit::kPublishedAnew;
     return !OtherRows(table, *published) && SameRows(shape, table.shape)
                ? CatalogFit::kSame

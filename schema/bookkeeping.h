@@ -69,6 +69,7 @@ create table if not exists sublite_tables (
   published_as text not null default '',         -- these three as in PublishedTable
   attributes text not null default '',
   storage text not null default '',
+  labels text not null default '',               -- of the enums in its rows, see schema/enum_labels.h
   snapshot text,                     -- with copy_pos: transactions that the copied rows already hold
   copy_pos integer,                  -- from this position on nothing is in the copy; NULL once applied_pos passed it
   missing_rows integer not null default 0,   -- updates and deletes that found no row

@@ -96,10 +96,7 @@ absl::StatusOr<ChunkCopy::Step> ChunkCopy::Next(ReplicaTable& table) {
   } else if (table.partial != nullptr && table.partial->chunk_rows > 0) {
     request.limit = table.partial->chunk_rows;
   }
-  if (table.partial != nullptr) {
-    for (std::int64_t value : table.partial->upto)
-      request.after.push_back(absl::StrCat(value));
-  }
+  if (table.partial != nullptr) request.after = table.partial->UptoTexts();
   ASSIGN_OR_RETURN(const std::unique_ptr<TableReader> reader,
                    copy_.TryRead(table, request));
   if (reader == nullptr) return Step::kNotYet;

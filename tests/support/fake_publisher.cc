@@ -87,7 +87,6 @@ class FakeReader : public TableReader {
   }
 
  private:
-  // By integer keys; others are compared as text, and do not matter here.
   std::vector<std::string> KeyOf(const ModelRow& row) const {
     std::vector<std::string> key;
     for (const std::string& name : shape_->def.primary_key) {
@@ -97,13 +96,20 @@ class FakeReader : public TableReader {
     }
     return key;
   }
+  // As PostgreSQL would: dates as days, integers as numbers, uuids as bytes.
+  // (Text would have the order of a collation; nobody asks for it.)
   static bool Less(const std::vector<std::string>& a,
                    const std::vector<std::string>& b) {
     for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+      if (a[i] == b[i]) continue;
+      const auto date_a = std::find(kDates.begin(), kDates.end(), a[i]);
+      const auto date_b = std::find(kDates.begin(), kDates.end(), b[i]);
+      if (date_a != kDates.end() && date_b != kDates.end())
+        return date_a < date_b;
       std::int64_t x = 0, y = 0;
-      if (!absl::SimpleAtoi(a[i], &x) || !absl::SimpleAtoi(b[i], &y))
-        return a < b;
-      if (x != y) return x < y;
+      if (absl::SimpleAtoi(a[i], &x) && absl::SimpleAtoi(b[i], &y))
+        return x < y;
+      return a[i] < b[i];
     }
     return false;
   }

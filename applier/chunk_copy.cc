@@ -13,13 +13,19 @@
 namespace sublite {
 namespace {
 
-constexpr std::int64_t kFirstRows = 20000;
-constexpr std::int64_t kRowsMin = 1000;
+constexpr std::int64_t kFirstRows = 2500;
+constexpr std::int64_t kRowsMin = 100;
 constexpr std::int64_t kRowsMax = 1000000;
 // What the other tables wait for while a chunk is read.
 constexpr absl::Duration kChunkTime = absl::Milliseconds(250);
 // Rows that are much larger than those before end a chunk early.
 constexpr std::int64_t kChunkBytesMax = 32 << 20;
+
+// Says nothing against the rows before: the connection was lost, or sublite is
+// told to stop.
+bool EndsConnection(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsCancelled(status);
+}
 
 std::unique_ptr<PartialCopy> NewPartial(Database& database,
                                         const ReplicaTable& table,
@@ -116,17 +122,18 @@ absl::StatusOr<ChunkCopy::Step> ChunkCopy::Next(ReplicaTable& table) {
   if (!CanCopyInChunks(shape)) return Step::kUnsuited;
 
   const absl::Time began = absl::Now();
-  const absl::Status status = replica_.Transaction([&]() -> absl::Status {
+  absl::Status cut;
+  RETURN_IF_ERROR(replica_.Transaction([&]() -> absl::Status {
     if (table.partial == nullptr) RETURN_IF_ERROR(Begin(table, *reader, shape));
-    return Load(table, *reader, request.limit);
-  });
-  if (!status.ok()) return status;
+    return Load(table, *reader, request.limit, &cut);
+  }));
+  RETURN_IF_ERROR(cut);
   AdaptSize(*table.partial, request.limit, absl::Now() - began);
   return Step::kCopied;
 }
 
 absl::Status ChunkCopy::Load(ReplicaTable& table, TableReader& reader,
-                             std::int64_t limit) {
+                             std::int64_t limit, absl::Status* cut) {
   PartialCopy& partial = *table.partial;
   CopyRows parser(reader.form(), partial.shape.columns.size());
   std::string_view message;
@@ -142,8 +149,13 @@ absl::Status ChunkCopy::Load(ReplicaTable& table, TableReader& reader,
                 copy_.rate().bytes_per_second(), kChunkBytesMax))
           : kChunkBytesMax;
   while (bytes < bytes_max) {
-    ASSIGN_OR_RETURN(const bool more, reader.Next(&message));
-    if (!more) {
+    const absl::StatusOr<bool> more = reader.Next(&message);
+    if (!more.ok() && rows > 0 && EndsConnection(more.status())) {
+      *cut = more.status();
+      break;
+    }
+    RETURN_IF_ERROR(more.status());
+    if (!*more) {
       RETURN_IF_ERROR(parser.End());
       at_end = rows < limit;
       break;
@@ -162,8 +174,10 @@ absl::Status ChunkCopy::Load(ReplicaTable& table, TableReader& reader,
     ++rows;
     bytes += static_cast<std::int64_t>(message.size());
     copy_.rate().Take(static_cast<std::int64_t>(message.size()), absl::Now());
-    if ((rows & 0xfff) == 0 && stop_())
-      return absl::CancelledError("told to stop");
+    if ((rows & 0xfff) == 0 && stop_()) {
+      *cut = absl::CancelledError("told to stop");
+      break;
+    }
   }
   if (bytes >= bytes_max) partial.chunk_rows = std::max<std::int64_t>(rows, 1);
   partial.published = reader.table();

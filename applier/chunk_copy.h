@@ -46,8 +46,11 @@ class ChunkCopy {
  private:
   absl::Status Begin(ReplicaTable& table, const TableReader& reader,
                      const TableShape& shape);
+  // `*cut` is why the rows ended too early, if they did; those that had come
+  // are a chunk all the same, so that a copy gets on however short connections
+  // live.
   absl::Status Load(ReplicaTable& table, TableReader& reader,
-                    std::int64_t limit);
+                    std::int64_t limit, absl::Status* cut);
   absl::Status Store(const ReplicaTable& table, const PartialCopy& progress);
   void AdaptSize(PartialCopy& partial, std::int64_t limit,
                  absl::Duration took) const;

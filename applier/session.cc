@@ -48,6 +48,8 @@ Session::Session(const Config& config, Replica& replica, Publisher& publisher,
 
 void Session::CopyProgress(const ReplicaTable& table, std::int64_t rows,
                            double expected) {
+  // What is copied whole begins again when it is interrupted.
+  if (table.partial != nullptr) copied_ = true;
   const std::string of =
       expected > 0
           ? absl::StrCat(" of about ", static_cast<std::int64_t>(expected))
@@ -63,7 +65,7 @@ SessionEnd Session::Run() {
   const absl::Duration held = streamed_from_.has_value()
                                   ? absl::Now() - streamed_at_
                                   : absl::ZeroDuration();
-  end.progressed = held >= kHeldLongEnough ||
+  end.progressed = held >= kHeldLongEnough || copied_ ||
                    (streamed_from_.has_value() &&
                     replica_.state().applied.value_or(Lsn()) > *streamed_from_);
   if (end.next == SessionEnd::Next::kReopen) return end;

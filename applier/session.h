@@ -158,6 +158,7 @@ class Session {
   bool on_publisher_ = true;  // whose FailedPrecondition it would be
   std::optional<Lsn> streamed_from_;
   absl::Time streamed_at_;
+  bool copied_ = false;  // rows that stay, by a copy in chunks
   bool restart_ = false;
   std::optional<Applier::Refused> refused_;
 

@@ -66,11 +66,7 @@ absl::Status Applier::OnMessage(const XLogData& data) {
   if (!step.ok())
     return Annotate(step.status(),
                     absl::StrCat("message at ", data.data_start.ToString()));
-  absl::Status status = Do(*step, message, data.payload);
-  if (absl::IsFailedPrecondition(status) && applying_.has_value()) {
-    refused_ = Refused{applying_->commit_lsn, std::string(status.message())};
-  }
-  return status;
+  return Do(*step, message, data.payload);
 }
 
 absl::Status Applier::Do(const Step& step, const Message& message,

@@ -22,11 +22,14 @@
 // publication, a resync) are copied by Session between transactions.
 //
 // Errors end the connection; the caller rolls back and begins again from the
-// stored position:
-// - FailedPrecondition: a transaction that the replica refuses (a local trigger
-//   or constraint); `refused()` says which.
-// - Aborted: a table cannot be copied; `failed_table()` says which. It is put
-//   aside and the rest goes on.
+// stored position. That is also how one table is put aside: at the last
+// boundary that all tables share its rows are whole, and the next run leaves
+// its changes out, so nothing has to be undone and no change pays for a
+// savepoint.
+// - FailedPrecondition: a transaction that something local refuses (a trigger,
+//   a constraint); `refused()` says which.
+// - Aborted: a table cannot hold a row, or cannot be copied; `failed_table()`
+//   says which.
 // - Any, with `spill_full()`: open transactions cannot be staged. In a stream
 //   that is not asked for them they need not be.
 // - DataLoss: the stream contradicts itself.
@@ -118,13 +121,15 @@ class Applier {
   // Tables are held to the catalog's description too: see Session.
   struct FailedTable {
     std::int64_t id = 0;
-    std::string error;
+    absl::Status why;
+    Lsn commit_lsn;  // of the transaction that it cannot take
   };
   const std::optional<FailedTable>& failed_table() const {
     return failed_table_;
   }
   struct Refused {
     Lsn commit_lsn;
+    std::int64_t table = 0;
     std::string error;
   };
   const std::optional<Refused>& refused() const { return refused_; }
@@ -155,9 +160,15 @@ class Applier {
   absl::Status Apply(const Message& message, RelationMap& relations);
   absl::Status ApplyTruncate(const TruncateMessage& message,
                              RelationMap& relations);
-  absl::Status ApplyRow(ReplicaTable& table,
+  absl::Status ApplyRow(ReplicaTable& table, const Message& message,
                         const absl::StatusOr<Outcome>& outcome);
+  // A change that is not applied because of the row or of what is in its way.
+  absl::Status CannotApply(const ReplicaTable& table, const TableShape& shape,
+                           const Message& message, const absl::Status& why);
+  // Aborted; the table is to be put aside.
+  absl::Status Fail(const ReplicaTable& table, const absl::Status& why);
   absl::Status KeepMessage(const LogicalMessage& message);
+  absl::Status NoteLostMessage(const LogicalMessage& message);
 
   // ---- tables whose copy is under way
   absl::Status ApplyToCopy(ReplicaTable& table, const Message& message);

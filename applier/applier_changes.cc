@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "applier/applier.h"
 #include "applier/log.h"
+#include "applier/row_name.h"
 #include "schema/bookkeeping.h"
 #include "schema/status.h"
 
@@ -65,13 +66,13 @@ absl::Status Applier::Apply(const Message& message, RelationMap& relations) {
     ASSIGN_OR_RETURN(ReplicaTable * table, Target(insert->relation, relations));
     if (table == nullptr) return absl::OkStatus();
     if (table->partial != nullptr) return ApplyToCopy(*table, message);
-    return ApplyRow(*table, table->writer->Insert(insert->new_tuple));
+    return ApplyRow(*table, message, table->writer->Insert(insert->new_tuple));
   }
   if (const auto* update = std::get_if<UpdateMessage>(&message)) {
     ASSIGN_OR_RETURN(ReplicaTable * table, Target(update->relation, relations));
     if (table == nullptr) return absl::OkStatus();
     if (table->partial != nullptr) return ApplyToCopy(*table, message);
-    return ApplyRow(*table,
+    return ApplyRow(*table, message,
                     table->writer->Update(update->old_kind, update->old_tuple,
                                           update->new_tuple));
   }
@@ -79,7 +80,7 @@ absl::Status Applier::Apply(const Message& message, RelationMap& relations) {
     ASSIGN_OR_RETURN(ReplicaTable * table, Target(del->relation, relations));
     if (table == nullptr) return absl::OkStatus();
     if (table->partial != nullptr) return ApplyToCopy(*table, message);
-    return ApplyRow(*table,
+    return ApplyRow(*table, message,
                     table->writer->Delete(del->old_kind, del->old_tuple));
   }
   if (const auto* truncate = std::get_if<TruncateMessage>(&message))
@@ -96,13 +97,18 @@ absl::Status Applier::ApplyTruncate(const TruncateMessage& message,
   for (Oid oid : message.relations) {
     ASSIGN_OR_RETURN(ReplicaTable * table, Target(oid, relations));
     if (table == nullptr) continue;
-    RETURN_IF_ERROR(table->partial != nullptr ? TruncateCopy(*table)
-                                              : table->writer->Truncate());
+    if (table->partial != nullptr) {
+      RETURN_IF_ERROR(TruncateCopy(*table));
+      continue;
+    }
+    const absl::Status truncated = table->writer->Truncate();
+    if (!truncated.ok())
+      return CannotApply(*table, table->shape, Message(message), truncated);
   }
   return absl::OkStatus();
 }
 
-absl::Status Applier::ApplyRow(ReplicaTable& table,
+absl::Status Applier::ApplyRow(ReplicaTable& table, const Message& message,
                                const absl::StatusOr<Outcome>& outcome) {
   if (outcome.ok()) {
     return *outcome == Outcome::kDone ? absl::OkStatus()
@@ -112,7 +118,24 @@ absl::Status Applier::ApplyRow(ReplicaTable& table,
   // not tell (NOT NULL was dropped).
   if (absl::IsOutOfRange(outcome.status()))
     return MarkStale(table, "", View(outcome.status().message()));
-  return outcome.status();
+  return CannotApply(table, table.shape, message, outcome.status());
+}
+
+absl::Status Applier::CannotApply(const ReplicaTable& table,
+                                  const TableShape& shape,
+                                  const Message& message,
+                                  const absl::Status& why) {
+  const std::string text = absl::StrCat(why.message(), RowName(shape, message));
+  if (absl::IsInvalidArgument(why))
+    return Fail(table, absl::InvalidArgumentError(text));
+  if (!absl::IsFailedPrecondition(why)) return why;
+  refused_ = Refused{applying_->commit_lsn, table.id, text};
+  return absl::FailedPreconditionError(text);
+}
+
+absl::Status Applier::Fail(const ReplicaTable& table, const absl::Status& why) {
+  failed_table_ = FailedTable{table.id, why, applying_->commit_lsn};
+  return absl::AbortedError(why.message());
 }
 
 absl::Status Applier::KeepMessage(const LogicalMessage& message) {
@@ -129,10 +152,20 @@ absl::Status Applier::KeepMessage(const LogicalMessage& message) {
   RETURN_IF_ERROR(insert.BindText(1, lsn));
   RETURN_IF_ERROR(insert.BindInt(2, message.transactional ? 1 : 0));
   RETURN_IF_ERROR(insert.BindText(3, message.prefix));
-  RETURN_IF_ERROR(insert.BindBlob(4, message.content));
+  const absl::Status bound = insert.BindBlob(4, message.content);
+  if (absl::IsInvalidArgument(bound)) return NoteLostMessage(message);
+  RETURN_IF_ERROR(bound);
   RETURN_IF_ERROR(insert.BindText(5, now));
   RETURN_IF_ERROR(insert.BindInt(6, replica_.state().source));
-  return insert.Run();
+  const absl::Status kept = insert.Run();
+  return absl::IsInvalidArgument(kept) ? NoteLostMessage(message) : kept;
+}
+
+absl::Status Applier::NoteLostMessage(const LogicalMessage& message) {
+  return replica_.AddEvent(
+      "message_too_large", "", message.lsn,
+      absl::StrCat("a message of ", message.content.size(),
+                   " bytes is more than SQLite can store; it is left out"));
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -255,9 +288,10 @@ absl::StatusOr<bool> Applier::Fits(RelationDefinition& relation,
   }
   if (catalog == CatalogFit::kPublishedAnew) {
     RETURN_IF_ERROR(replica_.Begin());
-    RETURN_IF_ERROR(replica_.AddEvent("schema", table.shape.name,
-                                      applying_->commit_lsn,
-                                      "published anew; it is copied again"));
+    RETURN_IF_ERROR(
+        replica_.AddEvent("schema", table.shape.name, applying_->commit_lsn,
+                          "published anew, or a label of an enum was "
+                          "renamed; it is copied again"));
     RETURN_IF_ERROR(ExpectTable(relation, &table));
     return false;
   }
@@ -290,10 +324,9 @@ absl::StatusOr<bool> Applier::Fits(RelationDefinition& relation,
   RETURN_IF_ERROR(replica_.SetIdentity(table, shape));
   if (shape.columns.empty()) return true;
   const absl::Status rebuilt = copy_.RebuildIndexes(table);
-  if (!absl::IsAlreadyExists(rebuilt)) {
-    RETURN_IF_ERROR(rebuilt);
-    return true;
-  }
+  if (rebuilt.ok()) return true;
+  if (absl::IsFailedPrecondition(rebuilt)) return Fail(table, rebuilt);
+  if (!absl::IsAlreadyExists(rebuilt)) return rebuilt;
   // Something else wrote to the table.
   RETURN_IF_ERROR(MarkStale(table, relation.message,
                             "its rows are not unique by the replica identity"));
@@ -306,12 +339,10 @@ absl::Status Applier::MarkStale(ReplicaTable& table,
   if (!relation_message.empty() && table.copied_for == relation_message) {
     // Copied for this very description a moment ago: stream and catalog
     // disagree, and copying again would not end.
-    failed_table_ = FailedTable{table.id,
-                                "the publisher's stream and its catalog "
-                                "describe the table differently; "
-                                "`sublite resync` tries again"};
-    return absl::AbortedError(absl::StrCat("table ", table.shape.FullName(),
-                                           ": ", failed_table_->error));
+    return Fail(table, absl::OutOfRangeError(absl::StrCat(
+                           "table ", table.shape.FullName(),
+                           ": the publisher's stream and its catalog describe "
+                           "it differently")));
   }
   LogInfo("the table is copied again",
           {{"table", table.shape.FullName()}, {"why", std::string(why)}});
@@ -338,11 +369,10 @@ absl::Status Applier::CopyStale() {
       RETURN_IF_ERROR(replica_.SetTableState(table, TableState::kPending, ""));
       continue;
     }
-    if (copied.ok()) {
-      RETURN_IF_ERROR(copy_.SwapIn(table, *copied));
-      continue;
-    }
-    if (absl::IsNotFound(copied.status())) {
+    const absl::Status status =
+        copied.ok() ? copy_.SwapIn(table, *copied) : copied.status();
+    if (status.ok()) continue;
+    if (absl::IsNotFound(status)) {
       // It has left the publication, or the publisher, since: its rows stay as
       // they were before this.
       RETURN_IF_ERROR(replica_.SetTableState(table, TableState::kUnpublished,
@@ -350,12 +380,7 @@ absl::Status Applier::CopyStale() {
       table.stale = false;
       continue;
     }
-    if (ConcernsOneTable(copied.status())) {
-      failed_table_ =
-          FailedTable{table.id, std::string(copied.status().message())};
-      return absl::AbortedError(copied.status().message());
-    }
-    return copied.status();
+    return ConcernsOneTable(status) ? Fail(table, status) : status;
   }
   return absl::OkStatus();
 }

@@ -40,7 +40,8 @@ absl::Status Applier::ApplyToCopy(ReplicaTable& table, const Message& message) {
   }
   return absl::IsOutOfRange(outcome.status())
              ? BeginCopyAnew(table, View(outcome.status().message()))
-             : outcome.status();
+             : CannotApply(table, table.partial->shape, message,
+                           outcome.status());
 }
 
 absl::StatusOr<Outcome> Applier::ChangeCopy(PartialCopy& copy,

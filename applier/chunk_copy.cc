@@ -119,8 +119,11 @@ absl::StatusOr<ChunkCopy::Step> ChunkCopy::Next(ReplicaTable& table) {
         replica_.Transaction([&] { return replica_.DropCopy(table.id); }));
     return Step::kBegunAnew;
   }
-  if (table.partial == nullptr && !table.IsPublishedAsSettled(reader->table()))
+  if (table.partial == nullptr &&
+      !table.IsPublishedAsSettled(reader->table())) {
+    published_as_ = reader->table().published_as;
     return Step::kPublishedAnew;
+  }
   if (!CanCopyInChunks(shape)) return Step::kUnsuited;
 
   const absl::Time began = absl::Now();
@@ -164,9 +167,10 @@ absl::Status ChunkCopy::Load(ReplicaTable& table, TableReader& reader,
     }
     ASSIGN_OR_RETURN(const bool has_row, parser.Parse(message, &row));
     if (!has_row) continue;
-    ASSIGN_OR_RETURN(const Outcome outcome, partial.writer->Insert(row));
+    const absl::StatusOr<Outcome> outcome = partial.writer->Insert(row);
+    if (!outcome.ok()) return OfRow(outcome.status(), partial.shape, row);
     ASSIGN_OR_RETURN(chunk.upto, partial.KeyOf(row));
-    if (outcome != Outcome::kDone ||
+    if (*outcome != Outcome::kDone ||
         (!chunk.after.empty() && chunk.upto <= chunk.after)) {
       return absl::OutOfRangeError(
           absl::StrCat("table ", partial.shape.FullName(),

@@ -40,6 +40,8 @@ class ChunkCopy {
   };
   // For a table whose copy is not complete.
   absl::StatusOr<Step> Next(ReplicaTable& table);
+  // As what the last kPublishedAnew was published.
+  const std::string& published_as() const { return published_as_; }
 
   // Keeps a copy that was made whole, and has columns, to be followed and shown
   // like one in chunks.
@@ -68,6 +70,7 @@ class ChunkCopy {
   const Config& config_;
   std::function<bool()> stop_;
   TableCopy::Progress progress_;
+  std::string published_as_;
 };
 
 }  // namespace sublite

@@ -75,6 +75,8 @@ struct Config {
     std::int64_t spill_limit = 0;
     OnGap on_gap = OnGap::kResync;
     bool drop_unpublished = false;
+    // For how long a transaction that something local refuses is waited for.
+    absl::Duration refusal_patience = absl::Minutes(5);
   } replica;
   struct {
     LogLevel level = LogLevel::kInfo;

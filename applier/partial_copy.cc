@@ -60,7 +60,7 @@ std::string CopyMadeAs(const PublishedTable& published,
       shape.oid, "\n", shape.name, "\n", std::string(1, shape.replica_identity),
       "\n", published.published_as, "\n", published.attributes, "\n",
       published.relkind == 'p' ? published.storage : "", "\n",
-      published.row_filter);
+      published.row_filter, "\n", shape.labels);
   for (const TableColumn& column : shape.columns) {
     absl::StrAppend(&text, "\n", column.attnum, " ", column.type_oid, " ",
                     column.type_modifier, " ", column.type.Encode(), " ",

@@ -233,7 +233,9 @@ class Publisher {
   virtual absl::StatusOr<std::vector<std::string>> ReadWriters(
       std::uint32_t relation) = 0;
 
-  // NotFound if it does not exist or is not published. The table's description
+  // NotFound if it does not exist or is not published; FailedPrecondition and
+  // Aborted, here and from Next, where the server does not give this very
+  // table: Aborted may be a passing trouble. The table's description
   // is read inside the same snapshot. A range with a limit is for tables with a
   // primary key; of one that turns out to have none all rows are read.
   virtual absl::StatusOr<std::unique_ptr<TableReader>> ReadTable(

@@ -443,6 +443,23 @@ absl::Status Replica::AddEvent(std::string_view kind,
   });
 }
 
+absl::StatusOr<bool> Replica::HasEvent(std::string_view kind,
+                                       std::string_view sqlite_table, Lsn lsn,
+                                       absl::Time until) {
+  ASSIGN_OR_RETURN(
+      Statement select,
+      database_->Prepare("select 1 from sublite_events where kind = ?1 and "
+                         "sqlite_table = ?2 and lsn = ?3 and at <= ?4"));
+  const std::string lsn_text = lsn.ToString();
+  // As texts times are in the order of time.
+  const std::string until_text = FormatPgTime(ToPgTime(until));
+  RETURN_IF_ERROR(select.BindText(1, kind));
+  RETURN_IF_ERROR(select.BindText(2, sqlite_table));
+  RETURN_IF_ERROR(select.BindText(3, lsn_text));
+  RETURN_IF_ERROR(select.BindText(4, until_text));
+  return select.Step();
+}
+
 // ------------------------------------------------------------------------------------------------
 // requests
 

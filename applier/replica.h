@@ -175,6 +175,10 @@ class Replica {
   absl::Status RecordError(std::string_view text);
   absl::Status AddEvent(std::string_view kind, std::string_view sqlite_table,
                         std::optional<Lsn> lsn, std::string_view detail);
+  // Whether there is such an event from `until` or before.
+  absl::StatusOr<bool> HasEvent(std::string_view kind,
+                                std::string_view sqlite_table, Lsn lsn,
+                                absl::Time until);
 
   // ---- tables
   const std::vector<std::unique_ptr<ReplicaTable>>& tables() const {
@@ -195,6 +199,10 @@ class Replica {
   // What the publisher says of a table that is about to be copied.
   absl::Status SetPublished(ReplicaTable& table,
                             const PublishedTable& published);
+  // Puts the table aside. `retry_at`: when it is tried again by itself.
+  absl::Status SetFailed(ReplicaTable& table, std::string_view error,
+                         std::string_view failed_as,
+                         std::optional<absl::Time> retry_at);
   absl::Status SetCopyProgress(ReplicaTable& table, std::int64_t rows,
                                double estimated);
   // After the rows of `shape` took the table's name: writes shape, snapshot and

@@ -38,6 +38,9 @@ struct ReplicaTable {
   std::string attributes;
   std::string storage;
   std::string error;
+  // While it is put aside (kFailed):
+  std::string failed_as;  // CopyMadeAs of what could not be had; "" not known
+  bool retries = false;   // it is tried again by itself
 
   // While copy_pos is set, transactions that `snapshot` sees are in the rows
   // already and are not applied again; commits from copy_pos on never are in

@@ -37,7 +37,8 @@ absl::Status Replica::LoadTables() {
           "replica_identity, "
           "publishes_changes, published_as, snapshot, copy_pos, missing_rows, "
           "replaced_rows, "
-          "error, attributes, storage from sublite_tables order by id"));
+          "error, attributes, storage, failed_as, retry_at is not null, "
+          "labels from sublite_tables order by id"));
   while (true) {
     ASSIGN_OR_RETURN(const bool row, select.Step());
     if (!row) break;
@@ -61,6 +62,9 @@ absl::Status Replica::LoadTables() {
     table->error = std::string(select.Text(13));
     table->attributes = std::string(select.Text(14));
     table->storage = std::string(select.Text(15));
+    table->failed_as = std::string(select.Text(16));
+    table->retries = select.Int(17) != 0;
+    table->shape.labels = std::string(select.Text(18));
     tables_.push_back(std::move(table));
   }
   RETURN_IF_ERROR(LoadColumns());
@@ -159,6 +163,7 @@ absl::Status Replica::SetTableState(ReplicaTable& table, TableState state,
     ASSIGN_OR_RETURN(Statement update,
                      database_->Prepare(
                          "update sublite_tables set state = ?2, error = ?3, "
+                         "failed_as = null, retry_at = null, "
                          "unpublished_since = case ?2 when 'unpublished' then "
                          "coalesce(unpublished_since, ?4) end where id = ?1"));
     const std::string now = NowText();
@@ -170,6 +175,8 @@ absl::Status Replica::SetTableState(ReplicaTable& table, TableState state,
     RETURN_IF_ERROR(update.Run());
     table.state = state;
     table.error = std::string(error);
+    table.failed_as.clear();
+    table.retries = false;
     if (state != TableState::kCopying) RETURN_IF_ERROR(DropCopy(table.id));
     // Whoever writes to it from now on is not sent either.
     if (state == TableState::kUnpublished) table.writers.reset();
@@ -194,6 +201,28 @@ absl::Status Replica::SetPublished(ReplicaTable& table,
   table.attributes = published.attributes;
   table.storage = published.storage;
   return absl::OkStatus();
+}
+
+absl::Status Replica::SetFailed(ReplicaTable& table, std::string_view error,
+                                std::string_view failed_as,
+                                std::optional<absl::Time> retry_at) {
+  return Transaction([&]() -> absl::Status {
+    RETURN_IF_ERROR(SetTableState(table, TableState::kFailed, error));
+    ASSIGN_OR_RETURN(
+        Statement update,
+        database_->Prepare("update sublite_tables set failed_as = ?2, retry_at "
+                           "= ?3 where id = ?1"));
+    const std::string at = retry_at.has_value()
+                               ? FormatPgTime(ToPgTime(*retry_at))
+                               : std::string();
+    RETURN_IF_ERROR(update.BindInt(1, table.id));
+    RETURN_IF_ERROR(update.BindText(2, failed_as));
+    RETURN_IF_ERROR(at.empty() ? update.BindNull(3) : update.BindText(3, at));
+    RETURN_IF_ERROR(update.Run());
+    table.failed_as = std::string(failed_as);
+    table.retries = retry_at.has_value();
+    return absl::OkStatus();
+  });
 }
 
 absl::Status Replica::RemoveTable(std::int64_t id) {
@@ -242,11 +271,12 @@ absl::Status Replica::SetCopied(ReplicaTable& table, const TableShape& shape,
       Statement update,
       database_->Prepare("update sublite_tables set sqlite_table = ?2, state = "
                          "'ready', error = null, unpublished_since = null, "
+                         "failed_as = null, retry_at = null, "
                          "oid = ?3, replica_identity = ?4, snapshot = ?5, "
                          "copy_pos = ?6, rows_copied = ?7, "
                          "copied_at = ?8, publishes_changes = ?9, published_as "
                          "= ?10, attributes = ?11, "
-                         "storage = ?12 where id = ?1"));
+                         "storage = ?12, labels = ?13 where id = ?1"));
   const std::string identity(1, shape.replica_identity);
   const std::string snapshot_text = snapshot.ToString();
   const std::string now = NowText();
@@ -267,6 +297,7 @@ absl::Status Replica::SetCopied(ReplicaTable& table, const TableShape& shape,
   RETURN_IF_ERROR(update.BindText(10, published.published_as));
   RETURN_IF_ERROR(update.BindText(11, published.attributes));
   RETURN_IF_ERROR(update.BindText(12, published.storage));
+  RETURN_IF_ERROR(update.BindText(13, shape.labels));
   RETURN_IF_ERROR(update.Run());
   RETURN_IF_ERROR(database_->Execute(
       absl::StrCat("delete from sublite_copies where table_id = ", table.id)));
@@ -275,6 +306,8 @@ absl::Status Replica::SetCopied(ReplicaTable& table, const TableShape& shape,
   table.shape = shape;
   table.state = TableState::kReady;
   table.error.clear();
+  table.failed_as.clear();
+  table.retries = false;
   table.stale = false;
   table.snapshot = snapshot;
   table.copy_pos = copy_pos;
@@ -294,11 +327,13 @@ absl::Status Replica::SetIdentity(ReplicaTable& table,
   ASSIGN_OR_RETURN(
       Statement update,
       database_->Prepare("update sublite_tables set replica_identity = ?2, "
-                         "publishes_changes = ?3 where id = ?1"));
+                         "publishes_changes = ?3, labels = ?4 where id = "
+                         "?1"));
   const std::string identity(1, shape.replica_identity);
   RETURN_IF_ERROR(update.BindInt(1, table.id));
   RETURN_IF_ERROR(update.BindText(2, identity));
   RETURN_IF_ERROR(update.BindInt(3, shape.publishes_update_or_delete ? 1 : 0));
+  RETURN_IF_ERROR(update.BindText(4, shape.labels));
   RETURN_IF_ERROR(update.Run());
   table.writer.reset();
   table.shape = shape;

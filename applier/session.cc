@@ -118,6 +118,7 @@ absl::Status Session::Work() {
   }
   RETURN_IF_ERROR(KnowPublisher());
   RETURN_IF_ERROR(TakeRequests());
+  RETURN_IF_ERROR(RetryFailed(absl::Now()));
   RETURN_IF_ERROR(CopyWaiting());
   return Stream();
 }
@@ -371,27 +372,17 @@ absl::Status Session::Stream() {
 
   absl::Status status = StreamLoop(*stream, applier);
   if (applier.failed_table().has_value()) {
-    // Put aside at the last boundary that all tables share, so that no half of
-    // a transaction stays.
-    replica_.Rollback();
-    RETURN_IF_ERROR(replica_.Reload());
-    ReplicaTable* table = replica_.FindTable(applier.failed_table()->id);
-    if (table != nullptr) {
-      RETURN_IF_ERROR(SetAside(*table, absl::FailedPreconditionError(
-                                           applier.failed_table()->error)));
-    }
-    restart_ = true;
-  } else if (applier.needs_text()) {
+    const Applier::FailedTable& failed = *applier.failed_table();
+    return StartOverWithout(
+        failed.id, {failed.why, failed.commit_lsn, absl::ZeroDuration()});
+  }
+  if (applier.needs_text()) {
     restart_ = true;
   } else if (applier.spill_full().has_value() &&
              options.streaming != Streaming::kOff) {
     RETURN_IF_ERROR(PauseStreaming(*applier.spill_full()));
   } else if (applier.refused().has_value()) {
-    refused_ = applier.refused();
-    replica_.Rollback();
-    RETURN_IF_ERROR(replica_.Reload());
-    RETURN_IF_ERROR(replica_.AddEvent("refused", "", refused_->commit_lsn,
-                                      refused_->error));
+    return OnRefused(*applier.refused());
   }
   return status;
 }
@@ -440,6 +431,7 @@ absl::Status Session::BetweenTransactions(Applier& applier, absl::Time now) {
   RETURN_IF_ERROR(TakeRequests());
   applier.SetSkip(skip_);
   RETURN_IF_ERROR(TryStreamingAgain(now));
+  RETURN_IF_ERROR(RetryFailed(now));
   return CopyWaiting();
 }
 

@@ -25,6 +25,7 @@
 #include "applier/negotiation.h"
 #include "applier/publisher.h"
 #include "applier/replica.h"
+#include "applier/retry_plan.h"
 #include "applier/slot_watch.h"
 #include "applier/streaming_pause.h"
 #include "applier/table_copy.h"
@@ -33,11 +34,11 @@ namespace sublite {
 
 struct SessionEnd {
   enum class Next {
-    kStop,   // told to stop
-    kAgain,  // a passing trouble, or one table was put aside: go on after a
-             // pause
-    kWait,  // the replica refuses a transaction: try again seldom, a person has
-            // to act
+    kStop,    // told to stop
+    kAgain,   // a passing trouble, or one table was put aside: go on after a
+              // pause
+    kWait,    // the replica refuses a transaction: try again seldom, a person
+              // has to act
     kReopen,  // the replica's file was deleted or replaced: open what is there
               // now
     kNeedsPerson,  // trying again cannot help
@@ -56,6 +57,7 @@ struct SessionMemory {
   // Said to the log once, and not again at every connect.
   std::set<std::string> said;
   SlotWatch slot_watch;
+  RetryPlan retries;
 };
 
 class Session {
@@ -134,7 +136,10 @@ class Session {
                                        Lsn commit_lsn);
   absl::Status CopyWaiting();
   absl::StatusOr<bool> WritersGone(ReplicaTable& table);
-  void WaitForWritersAgain(ReplicaTable& table);
+  // A copy found it published as something else than what its writers were
+  // waited for.
+  absl::Status WaitForWritersAgain(ReplicaTable& table,
+                                   const std::string& published_as);
   absl::Status CopyOne(ReplicaTable& table);
   // A part of a table that is copied beside the stream; whole ones are shown
   // once the stream has `reached` them.
@@ -143,8 +148,22 @@ class Session {
   absl::StatusOr<bool> CopyChunk(ReplicaTable& table, Lsn reached,
                                  bool may_read);
   bool CopiesInChunks(const ReplicaTable& table) const;
-  absl::Status SetAside(ReplicaTable& table, const absl::Status& why);
   absl::Status TakeRequests();
+
+  // ---- tables that are put aside
+  struct Trouble {
+    absl::Status why;
+    std::optional<Lsn> lsn;  // of the transaction; none: of what is applied
+    absl::Duration took;     // for how long the copy was tried
+  };
+  absl::Status SetAside(ReplicaTable& table, const Trouble& trouble);
+  // The same from the middle of a transaction; the session has to end.
+  absl::Status StartOverWithout(std::int64_t table, const Trouble& trouble);
+  absl::Status OnRefused(const Applier::Refused& refused);
+  // Tables that are due to be tried again.
+  absl::Status RetryFailed(absl::Time now);
+  // What the table is at the publisher; "" if that is not known.
+  std::string MadeAs(const ReplicaTable& table) const;
 
   // ---- the stream
   absl::Status Stream();

@@ -100,15 +100,24 @@ absl::StatusOr<bool> Session::ShowTogether(Lsn reached) {
     const absl::Status free = copy_.CheckName(*table, table->partial->shape);
     if (free.ok()) continue;
     if (!ConcernsOneTable(free)) return free;
-    RETURN_IF_ERROR(SetAside(*table, free));
+    RETURN_IF_ERROR(SetAside(*table, {free, std::nullopt, {}}));
     return false;
   }
-  RETURN_IF_ERROR(replica_.Transaction([&]() -> absl::Status {
-    for (ReplicaTable* table : waiting) RETURN_IF_ERROR(chunks_.Show(*table));
+  std::int64_t showing = 0;
+  const absl::Status shown = replica_.Transaction([&]() -> absl::Status {
+    for (ReplicaTable* table : waiting) {
+      showing = table->id;
+      RETURN_IF_ERROR(chunks_.Show(*table));
+    }
+    showing = 0;
     replica_.SetPosition(reached, std::nullopt);
     RETURN_IF_ERROR(replica_.SetActivity(""));
     return replica_.EndHold();
-  }));
+  });
+  if (showing != 0 && ConcernsOneTable(shown))
+    return StartOverWithout(showing, {shown, std::nullopt, {}});
+  RETURN_IF_ERROR(shown);
+  for (ReplicaTable* table : waiting) memory_.retries.Healed(table->id);
   LogInfo("all tables are copied", {{"tables", absl::StrCat(waiting.size())},
                                     {"lsn", reached.ToString()}});
   return true;

@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "applier/log.h"
 #include "applier/session.h"
+#include "schema/enum_labels.h"
 #include "schema/status.h"
 
 namespace sublite {
@@ -61,15 +62,21 @@ absl::Status Session::Reconcile(const Publications& publications, bool fresh) {
         RETURN_IF_ERROR(replica_.AddEvent(
             "schema", table->shape.name, std::nullopt,
             again ? "published anew, or rewritten; it is copied again"
-                  : "the publisher's catalog describes it differently; it is "
-                    "copied again"));
+            : LabelsRenamed(table->shape.labels, shape.labels)
+                ? "a label of an enum was renamed; it is copied again"
+                : "the publisher's catalog describes it differently; it is "
+                  "copied again"));
+      } else if (table->state == TableState::kFailed &&
+                 table->failed_as == CopyMadeAs(published, shape)) {
+        continue;  // a person or RetryFailed has to say so
       } else if (table->state != TableState::kPending &&
                  table->state != TableState::kCopying) {
         RETURN_IF_ERROR(
             replica_.SetTableState(*table, TableState::kPending, ""));
       }
       // A copy beside the stream looks for itself whether it is of this.
-      if (again && !fresh && table->partial == nullptr)
+      const bool renamed = LabelsRenamed(table->shape.labels, shape.labels);
+      if ((again || renamed) && !fresh && table->partial == nullptr)
         table->newly_published = true;
     }
     for (const auto& table : replica_.tables()) {
@@ -91,14 +98,18 @@ absl::Status Session::Reconcile(const Publications& publications, bool fresh) {
   });
 }
 
-// The rows are the same, but their binary form may not be: the publisher or
-// sublite is of another version.
+// The rows are the same, but their binary form may not be (the publisher or
+// sublite is of another version), or an enum has more labels.
 absl::Status Session::KeepForms(ReplicaTable& table, const TableShape& shape) {
   TableShape kept = table.shape;
   bool changed = false;
   for (std::size_t i = 0; i < kept.columns.size(); ++i) {
     if (kept.columns[i].type == shape.columns[i].type) continue;
     kept.columns[i].type = shape.columns[i].type;
+    changed = true;
+  }
+  if (kept.labels != shape.labels) {
+    kept.labels = shape.labels;
     changed = true;
   }
   return changed ? replica_.SetIdentity(table, kept) : absl::OkStatus();
@@ -173,6 +184,9 @@ absl::StatusOr<CatalogFit> Session::StillFits(const ReplicaTable& table,
     }
     if (table.published_as != published->published_as)
       return CatalogFit::kPublishedAnew;
+    // Who is writing now may write the old label yet (a prepared transaction).
+    if (LabelsRenamed(table.shape.labels, shape.labels))
+      return CatalogFit::kPublishedAnew;
     return !OtherRows(table, *published) && SameRows(shape, table.shape)
                ? CatalogFit::kSame
                : CatalogFit::kDifferent;
@@ -218,12 +232,14 @@ absl::StatusOr<bool> Session::WritersGone(ReplicaTable& table) {
   return true;
 }
 
-void Session::WaitForWritersAgain(ReplicaTable& table) {
+absl::Status Session::WaitForWritersAgain(ReplicaTable& table,
+                                          const std::string& published_as) {
   LogInfo("the table was published anew meanwhile; its copy waits again",
           {{"table", table.shape.FullName()}});
   table.newly_published = true;
-  table.writers.reset();
-  catalog_due_ = true;
+  table.settled_as = published_as;
+  ASSIGN_OR_RETURN(table.writers, publisher_.ReadWriters(table.shape.oid));
+  return absl::OkStatus();
 }
 
 absl::Status Session::CopyWaiting() {
@@ -272,9 +288,12 @@ absl::Status Session::CopyChunks(Lsn reached, bool busy) {
     if (!CopiesInChunks(*table)) continue;
     wait = true;
     const absl::StatusOr<bool> copied = CopyChunk(*table, reached, may_read);
-    if (!copied.ok() && !ConcernsOneTable(copied.status()))
+    if (!copied.ok() && (restart_ || !ConcernsOneTable(copied.status())))
       return copied.status();
-    if (!copied.ok()) RETURN_IF_ERROR(SetAside(*table, copied.status()));
+    if (!copied.ok()) {
+      RETURN_IF_ERROR(SetAside(
+          *table, {copied.status(), std::nullopt, absl::Now() - began}));
+    }
     moved = !copied.ok() || *copied;
     if (moved) break;  // the stream has its turn
   }
@@ -298,10 +317,14 @@ absl::StatusOr<bool> Session::CopyChunk(ReplicaTable& table, Lsn reached,
         !ChunkCopy::IsPassed(table, reached))
       return false;
     // Rows as of this position become visible.
-    RETURN_IF_ERROR(replica_.Transaction([&] {
+    const absl::Status shown = replica_.Transaction([&] {
       replica_.SetPosition(reached, std::nullopt);
       return chunks_.Show(table);
-    }));
+    });
+    if (ConcernsOneTable(shown))
+      return StartOverWithout(table.id, {shown, std::nullopt, {}});
+    RETURN_IF_ERROR(shown);
+    memory_.retries.Healed(table.id);
     LogInfo("copied", {{"table", table.shape.FullName()}});
     report_(absl::StrCat("copied ", table.shape.FullName()));
     return true;
@@ -317,7 +340,7 @@ absl::StatusOr<bool> Session::CopyChunk(ReplicaTable& table, Lsn reached,
   if (step == ChunkCopy::Step::kUnsuited) {
     RETURN_IF_ERROR(CopyOne(table));
   } else if (step == ChunkCopy::Step::kPublishedAnew) {
-    WaitForWritersAgain(table);
+    RETURN_IF_ERROR(WaitForWritersAgain(table, chunks_.published_as()));
   } else if (step == ChunkCopy::Step::kBegunAnew) {
     ++table.copies_lost;
     // It may have left the publication meanwhile.
@@ -331,41 +354,33 @@ absl::Status Session::CopyOne(ReplicaTable& table) {
   LogInfo("copying", {{"table", table.shape.FullName()}});
   report_(absl::StrCat("copying ", table.shape.FullName()));
   RETURN_IF_ERROR(replica_.SetTableState(table, TableState::kCopying, ""));
+  const absl::Time began = absl::Now();
   const absl::StatusOr<CopiedTable> copied = copy_.Fill(table);
   if (!copied.ok()) {
-    return ConcernsOneTable(copied.status()) ? SetAside(table, copied.status())
-                                             : copied.status();
+    return ConcernsOneTable(copied.status())
+               ? SetAside(table,
+                          {copied.status(), std::nullopt, absl::Now() - began})
+               : copied.status();
   }
   if (!table.IsPublishedAsSettled(copied->published)) {
-    WaitForWritersAgain(table);
+    RETURN_IF_ERROR(WaitForWritersAgain(table, copied->published.published_as));
     return copy_.DropHidden();
   }
   const bool hold =
       replica_.state().shown.has_value() && !copied->hidden.empty();
-  RETURN_IF_ERROR(hold ? chunks_.Hold(table, *copied)
-                       : replica_.Transaction(
-                             [&] { return copy_.SwapIn(table, *copied); }));
+  const absl::Status shown =
+      hold ? chunks_.Hold(table, *copied)
+           : replica_.Transaction([&] { return copy_.SwapIn(table, *copied); });
+  if (ConcernsOneTable(shown)) {
+    return StartOverWithout(table.id,
+                            {shown, std::nullopt, absl::Now() - began});
+  }
+  RETURN_IF_ERROR(shown);
+  memory_.retries.Healed(table.id);
   LogInfo("copied", {{"table", table.shape.FullName()},
                      {"rows", absl::StrCat(copied->rows)}});
   report_(absl::StrCat("copied ", table.shape.FullName()));
   return absl::OkStatus();
-}
-
-absl::Status Session::SetAside(ReplicaTable& table, const absl::Status& why) {
-  const bool gone = absl::IsNotFound(why);
-  const std::string text(why.message());
-  LogWarn(gone ? "the table is not published any more"
-               : "the table is put aside; the others go on",
-          {{"table", table.shape.FullName()}, {"error", text}});
-  return replica_.Transaction([&]() -> absl::Status {
-    table.stale = false;
-    RETURN_IF_ERROR(replica_.AddEvent(gone ? "unpublished" : "table_failed",
-                                      table.shape.name,
-                                      replica_.state().applied, text));
-    if (!gone) RETURN_IF_ERROR(replica_.RecordError(text));
-    return replica_.SetTableState(
-        table, gone ? TableState::kUnpublished : TableState::kFailed, text);
-  });
 }
 
 absl::Status Session::TakeRequests() {
@@ -393,6 +408,7 @@ absl::Status Session::TakeRequests() {
       if (one && table->id != id) continue;
       if (table->state == TableState::kReady ||
           table->state == TableState::kFailed) {
+        memory_.retries.Forget(table->id);
         RETURN_IF_ERROR(
             replica_.SetTableState(*table, TableState::kCopying, ""));
       }

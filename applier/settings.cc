@@ -43,6 +43,7 @@ const NotInThisVersion* FindMissingFeature(const Setting& setting) {
 
 constexpr absl::Duration kShortestStatusInterval = absl::Milliseconds(10);
 constexpr absl::Duration kLongestStatusInterval = absl::Hours(1);
+constexpr absl::Duration kLongestPatience = absl::Hours(720);
 constexpr std::size_t kSlotNameMax = 63;  // NAMEDATALEN - 1
 
 absl::Status Bad(const std::string& message) {
@@ -268,6 +269,17 @@ absl::Status SetDropUnpublished(const SettingValue& value, Config* config) {
   return GetBoolean(value, &config->replica.drop_unpublished);
 }
 
+absl::Status SetRefusalPatience(const SettingValue& value, Config* config) {
+  if (!std::holds_alternative<std::string>(value)) {
+    return Bad("needs a unit, in quotes: \"5m\", \"0s\", \"1h\"");
+  }
+  ASSIGN_OR_RETURN(const absl::Duration patience,
+                   ParseDurationText(std::get<std::string>(value)));
+  if (patience > kLongestPatience) return Bad("must be 720h at most");
+  config->replica.refusal_patience = patience;
+  return absl::OkStatus();
+}
+
 // No field in Config until the feature is there.
 absl::Status SetChanges(const SettingValue& value, Config*) {
   bool ignored = false;
@@ -399,6 +411,13 @@ std::vector<Setting> OtherSettings() {
        false,
        "Drop a table that left the publication, instead of keeping it marked.",
        SetDropUnpublished},
+      {"replica.refusal_patience", "refusal_patience", K::kDuration, "TIME",
+       "\"5m\"", false,
+       "How long a transaction that a local trigger, index or check refuses "
+       "is waited\n"
+       "for (`sublite skip`); then the table is put aside, and the others go "
+       "on.",
+       SetRefusalPatience},
       {"replica.changes", "changes", K::kBoolean, "", "false", false,
        "Keep the table sublite_changes for local programs.", SetChanges},
       {"log.level", "log_level", K::kChoice, "debug|info|warn|error",

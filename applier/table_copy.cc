@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "applier/log.h"
+#include "applier/row_name.h"
 #include "applier/wire/copy_rows.h"
 #include "schema/identifier.h"
 #include "schema/status.h"
@@ -18,6 +19,14 @@ constexpr std::size_t kEndedKept = 32768;
 // something to see.
 constexpr std::int64_t kBatchBytes = 16 << 20;
 constexpr absl::Duration kProgressEvery = absl::Seconds(1);
+
+// SQLite's own limits, such as the number of columns, and what a local
+// administrator has made concern this table only.
+absl::Status OfTable(const absl::Status& status) {
+  return absl::IsInternal(status)
+             ? absl::FailedPreconditionError(status.message())
+             : status;
+}
 
 // What a local administrator added to a table, to be made again on its
 // successor.
@@ -47,6 +56,13 @@ absl::StatusOr<std::vector<LocalObject>> LocalObjects(Database& database,
 }
 
 }  // namespace
+
+absl::Status OfRow(const absl::Status& status, const TableShape& shape,
+                   Tuple row) {
+  if (!ConcernsOneTable(status)) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat(status.message(), RowName(shape, row)));
+}
 
 void EndedTransactions::Clear() {
   order_.clear();
@@ -201,13 +217,7 @@ absl::Status TableCopy::MakeHidden(const ReplicaTable& table,
   const absl::Status status = replica_.Transaction([&] {
     RETURN_IF_ERROR(replica_.database().Execute(
         absl::StrCat("drop table if exists ", QuoteIdentifier(hidden))));
-    absl::Status made =
-        replica_.database().Execute(CreateTableSql(shape, hidden));
-    // SQLite's own limits, such as the number of columns, concern this table
-    // only.
-    if (absl::IsInternal(made))
-      made = absl::FailedPreconditionError(made.message());
-    return made;
+    return OfTable(replica_.database().Execute(CreateTableSql(shape, hidden)));
   });
   return Annotate(status, absl::StrCat("table ", shape.FullName()));
 }
@@ -257,7 +267,8 @@ absl::StatusOr<std::int64_t> TableCopy::Load(ReplicaTable& table,
     if (!more) break;
     ASSIGN_OR_RETURN(const bool has_row, parser.Parse(message, &row));
     if (!has_row) continue;
-    RETURN_IF_ERROR(writer.Insert(row).status());
+    const absl::Status stored = writer.Insert(row).status();
+    if (!stored.ok()) return OfRow(stored, shape, row);
     ++rows;
     batch_bytes += static_cast<std::int64_t>(message.size());
     if (rate_.limited()) {
@@ -320,8 +331,8 @@ absl::Status TableCopy::RebuildIndexes(ReplicaTable& table) {
     }
   }
   for (const std::string& name : names) {
-    RETURN_IF_ERROR(database.Execute(
-        absl::StrCat("drop index if exists ", QuoteIdentifier(name))));
+    RETURN_IF_ERROR(OfTable(database.Execute(
+        absl::StrCat("drop index if exists ", QuoteIdentifier(name)))));
   }
   RETURN_IF_ERROR(database.Execute(
       absl::StrCat("delete from sublite_indexes where table_id = ", table.id)));
@@ -334,10 +345,10 @@ absl::Status TableCopy::RebuildIndexes(ReplicaTable& table) {
        IndexesFor(table.shape, config_.replica.mirror_indexes,
                   config_.replica.schema_separator)) {
     ASSIGN_OR_RETURN(const std::string name, FreeIndexName(index.name));
-    RETURN_IF_ERROR(database.Execute(absl::StrCat(
+    RETURN_IF_ERROR(OfTable(database.Execute(absl::StrCat(
         "create ", index.unique ? "unique " : "", "index ",
         QuoteIdentifier(name), " on ", QuoteIdentifier(table.shape.name), " (",
-        index.sql_columns, ")")));
+        index.sql_columns, ")"))));
     RETURN_IF_ERROR(note.BindText(1, name));
     RETURN_IF_ERROR(note.BindInt(2, table.id));
     RETURN_IF_ERROR(note.BindText(3, index.sql_columns));
@@ -354,18 +365,26 @@ absl::Status TableCopy::SwapIn(ReplicaTable& table, const CopiedTable& copied) {
     ASSIGN_OR_RETURN(local, LocalObjects(database, table.shape.name));
     // Statements of the old table must not outlive it.
     table.writer.reset();
-    RETURN_IF_ERROR(database.Execute(absl::StrCat(
-        "drop table if exists ", QuoteIdentifier(table.shape.name))));
+    RETURN_IF_ERROR(OfTable(database.Execute(absl::StrCat(
+        "drop table if exists ", QuoteIdentifier(table.shape.name)))));
   }
   if (!copied.hidden.empty()) {
-    RETURN_IF_ERROR(database.Execute(
+    RETURN_IF_ERROR(OfTable(database.Execute(
         absl::StrCat("alter table ", QuoteIdentifier(copied.hidden),
-                     " rename to ", QuoteIdentifier(copied.shape.name))));
+                     " rename to ", QuoteIdentifier(copied.shape.name)))));
   }
   RETURN_IF_ERROR(replica_.SetCopied(table, copied.shape, copied.published,
                                      copied.snapshot, copied.snapshot_lsn,
                                      copied.rows));
-  if (!copied.hidden.empty()) RETURN_IF_ERROR(RebuildIndexes(table));
+  if (!copied.hidden.empty()) {
+    const absl::Status rebuilt = RebuildIndexes(table);
+    if (absl::IsAlreadyExists(rebuilt)) {
+      return absl::OutOfRangeError(absl::StrCat(
+          "table ", table.shape.FullName(),
+          ": two rows have the same replica identity by SQLite's rules"));
+    }
+    RETURN_IF_ERROR(rebuilt);
+  }
   for (const LocalObject& object : local) {
     const absl::Status made = database.Execute(object.sql);
     if (made.ok()) continue;

@@ -16,9 +16,10 @@
 // standby).
 //
 // Errors: NotFound where the table is not published any more; OutOfRange and
-// FailedPrecondition where this one table cannot be copied (a name that is
-// taken, a missing privilege, a value that SQLite cannot hold); others concern
-// the connection or the file.
+// InvalidArgument where a row of this one table cannot be stored;
+// FailedPrecondition and Aborted where the table cannot be copied for now (a
+// name that is taken, a missing privilege, an error of the publisher); others
+// concern the connection or the file.
 #ifndef SUBLITE_APPLIER_TABLE_COPY_H_
 #define SUBLITE_APPLIER_TABLE_COPY_H_
 
@@ -61,8 +62,19 @@ class EndedTransactions {
 // True for errors of Fill that concern the one table: the others go on.
 inline bool ConcernsOneTable(const absl::Status& status) {
   return absl::IsNotFound(status) || absl::IsOutOfRange(status) ||
-         absl::IsFailedPrecondition(status);
+         absl::IsInvalidArgument(status) ||
+         absl::IsFailedPrecondition(status) || absl::IsAborted(status);
 }
+
+// Of those: the cause may go away without a word in the stream, so that trying
+// again helps.
+inline bool MayPass(const absl::Status& status) {
+  return absl::IsFailedPrecondition(status) || absl::IsAborted(status);
+}
+
+// The same status, with the row's name if it is about the row.
+absl::Status OfRow(const absl::Status& status, const TableShape& shape,
+                   Tuple row);
 
 struct CopiedTable {
   TableShape shape;
@@ -95,7 +107,7 @@ class TableCopy {
   // An empty hidden table; CheckName is asked first.
   absl::Status MakeHidden(const ReplicaTable& table, const TableShape& shape,
                           const std::string& hidden);
-  // Inside a transaction.
+  // Inside a transaction, which has to be rolled back where it fails.
   absl::Status SwapIn(ReplicaTable& table, const CopiedTable& copied);
   // Inside a transaction: makes the indexes of `table` what its shape asks for.
   absl::Status RebuildIndexes(ReplicaTable& table);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "schema/status.h"
 
@@ -98,7 +99,7 @@ absl::Status TableWriter::BindColumn(Statement& statement, int place,
   const absl::Status status =
       statement.Bind(place + 1 + offset, row.values[place]);
   if (!absl::IsInvalidArgument(status)) return status;
-  return absl::OutOfRangeError(absl::StrCat(
+  return absl::InvalidArgumentError(absl::StrCat(
       "table ", shape_.FullName(), ", column ", shape_.columns[place].pg_name,
       ": a value of ", row.values[place].bytes.size(),
       " bytes is more than SQLite can store"));
@@ -117,12 +118,28 @@ absl::Status TableWriter::RunInsert(const Row& row) {
     ASSIGN_OR_RETURN(insert_, database_.Prepare(InsertSql(shape_, target_)));
   }
   RETURN_IF_ERROR(BindColumns(insert_, all_columns_, row, 0));
-  const absl::Status status = insert_.Run();
-  return absl::IsInvalidArgument(status)
-             ? absl::OutOfRangeError(
-                   absl::StrCat("table ", shape_.FullName(),
-                                ": a row is more than SQLite can store"))
-             : status;
+  return insert_.Run();
+}
+
+absl::Status TableWriter::Explain(const absl::Status& status) const {
+  const std::string table = absl::StrCat("table ", shape_.FullName());
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument:
+      if (absl::StartsWith(status.message(), table)) return status;
+      return absl::InvalidArgumentError(
+          absl::StrCat(table, ": a row is more than SQLite can store"));
+    case absl::StatusCode::kAlreadyExists:
+      return absl::FailedPreconditionError(absl::StrCat(
+          table, ": a local unique index refuses the row: ", status.message()));
+    // NULLs were looked for before, so it is another table's NOT NULL; and
+    // SQLite's general error is a trigger that names what is not there.
+    case absl::StatusCode::kOutOfRange:
+    case absl::StatusCode::kInternal:
+      return absl::FailedPreconditionError(
+          absl::StrCat(table, ": ", status.message()));
+    default:
+      return Annotate(status, table);
+  }
 }
 
 absl::StatusOr<std::int64_t> TableWriter::RunDelete(RowMatch match,
@@ -132,12 +149,13 @@ absl::StatusOr<std::int64_t> TableWriter::RunDelete(RowMatch match,
                     : match == match_ ? &delete_
                                       : &make_room_;
   if (!*slot) {
-    ASSIGN_OR_RETURN(*slot,
-                     database_.Prepare(DeleteSql(shape_, match, all_equal)));
+    auto prepared = database_.Prepare(DeleteSql(shape_, match, all_equal));
+    if (!prepared.ok()) return Explain(prepared.status());
+    *slot = *std::move(prepared);
   }
   RETURN_IF_ERROR(BindColumns(*slot, MatchColumns(shape_, match), key,
                               static_cast<int>(shape_.columns.size())));
-  RETURN_IF_ERROR(slot->Run());
+  RETURN_IF_ERROR(Explain(slot->Run()));
   return database_.changes();
 }
 
@@ -169,20 +187,15 @@ absl::StatusOr<Outcome> TableWriter::Insert(Tuple row) {
   RETURN_IF_ERROR(Convert(row, all_columns_, &new_));
   absl::Status status = RunInsert(new_);
   if (status.ok()) return Outcome::kDone;
-  if (!absl::IsAlreadyExists(status))
-    return Annotate(status, absl::StrCat("table ", shape_.FullName()));
+  if (!absl::IsAlreadyExists(status)) return Explain(status);
   if (target_ != shape_.name) {
     return absl::OutOfRangeError(absl::StrCat(
         "table ", shape_.FullName(),
         ": two rows have the same key by SQLite's rules: ", status.message()));
   }
   RETURN_IF_ERROR(MakeRoom(row));
-  status = RunInsert(new_);
-  if (status.ok()) return Outcome::kReplaced;
-  if (!absl::IsAlreadyExists(status)) return status;
-  return absl::FailedPreconditionError(absl::StrCat(
-      "table ", shape_.FullName(),
-      ": a local unique index refuses the row: ", status.message()));
+  RETURN_IF_ERROR(Explain(RunInsert(new_)));
+  return Outcome::kReplaced;
 }
 
 absl::StatusOr<Statement*> TableWriter::UpdateStatement(
@@ -191,8 +204,9 @@ absl::StatusOr<Statement*> TableWriter::UpdateStatement(
     updates_.clear();
   Statement& statement = updates_[set];
   if (!statement) {
-    ASSIGN_OR_RETURN(statement,
-                     database_.Prepare(UpdateSql(shape_, match_, set)));
+    auto prepared = database_.Prepare(UpdateSql(shape_, match_, set));
+    if (!prepared.ok()) return Explain(prepared.status());
+    statement = *std::move(prepared);
   }
   return &statement;
 }
@@ -254,18 +268,8 @@ absl::StatusOr<Outcome> TableWriter::Update(OldTuple old_kind, Tuple old_row,
     RETURN_IF_ERROR(MakeRoom(new_row));
     status = statement->Run();
     outcome = Outcome::kReplaced;
-    if (absl::IsAlreadyExists(status)) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "table ", shape_.FullName(),
-          ": a local unique index refuses the row: ", status.message()));
-    }
   }
-  if (absl::IsInvalidArgument(status)) {
-    return absl::OutOfRangeError(absl::StrCat(
-        "table ", shape_.FullName(), ": a row is more than SQLite can store"));
-  }
-  if (!status.ok())
-    return Annotate(status, absl::StrCat("table ", shape_.FullName()));
+  RETURN_IF_ERROR(Explain(status));
   return database_.changes() == 0 ? InsertMissing(new_row)
                                   : absl::StatusOr<Outcome>(outcome);
 }
@@ -274,7 +278,8 @@ absl::StatusOr<Outcome> TableWriter::UpdateEqualRows(Tuple old_row,
                                                      Tuple new_row) {
   RETURN_IF_ERROR(Convert(old_row, all_columns_, &old_));
   ASSIGN_OR_RETURN(const std::int64_t equal, RunDelete(match_, old_, true));
-  for (std::int64_t i = 1; i < equal; ++i) RETURN_IF_ERROR(RunInsert(old_));
+  for (std::int64_t i = 1; i < equal; ++i)
+    RETURN_IF_ERROR(Explain(RunInsert(old_)));
   // What was not sent is what the old row holds.
   std::vector<Datum> row(new_row.begin(), new_row.end());
   for (std::size_t i = 0; i < row.size(); ++i) {
@@ -300,23 +305,22 @@ absl::StatusOr<Outcome> TableWriter::Delete(OldTuple old_kind, Tuple old_row) {
     }
   }
   RETURN_IF_ERROR(Convert(old_row, match_columns_, &old_));
-  const absl::StatusOr<std::int64_t> deleted =
-      RunDelete(match_, old_, rowid_hidden_);
-  if (!deleted.ok())
-    return Annotate(deleted.status(),
-                    absl::StrCat("table ", shape_.FullName()));
+  ASSIGN_OR_RETURN(const std::int64_t deleted,
+                   RunDelete(match_, old_, rowid_hidden_));
   if (rowid_hidden_) {
-    for (std::int64_t i = 1; i < *deleted; ++i)
-      RETURN_IF_ERROR(RunInsert(old_));
+    for (std::int64_t i = 1; i < deleted; ++i)
+      RETURN_IF_ERROR(Explain(RunInsert(old_)));
   }
-  return *deleted == 0 ? Outcome::kMissing : Outcome::kDone;
+  return deleted == 0 ? Outcome::kMissing : Outcome::kDone;
 }
 
 absl::Status TableWriter::Truncate() {
   if (!truncate_) {
-    ASSIGN_OR_RETURN(truncate_, database_.Prepare(TruncateSql(shape_)));
+    auto prepared = database_.Prepare(TruncateSql(shape_));
+    if (!prepared.ok()) return Explain(prepared.status());
+    truncate_ = *std::move(prepared);
   }
-  return Annotate(truncate_.Run(), absl::StrCat("table ", shape_.FullName()));
+  return Explain(truncate_.Run());
 }
 
 }  // namespace sublite

@@ -10,7 +10,9 @@
 //   PostgreSQL would not print for the type, NULL where
 //                        the table has NOT NULL, a change that names no row):
 //                        copying the table again is the cure
-//   FailedPrecondition   a local trigger or constraint refuses the row
+//   InvalidArgument      SQLite cannot hold the row, however it comes
+//   FailedPrecondition   what a local administrator made refuses the row: a
+//                        trigger, an index, a check, a table that is gone
 //   others               as Database gives them: of the file, not of the row
 // Texts name the table and the column, never a value.
 #ifndef SUBLITE_APPLIER_TABLE_WRITER_H_
@@ -66,6 +68,8 @@ class TableWriter {
   absl::Status RunInsert(const Row& row);
   absl::StatusOr<std::int64_t> RunDelete(RowMatch match, const Row& key,
                                          bool all_equal);
+  // What the failure of a statement means for the row.
+  absl::Status Explain(const absl::Status& status) const;
   // Removes the row that holds the key of `new_row`.
   absl::Status MakeRoom(Tuple new_row);
   absl::StatusOr<Outcome> InsertMissing(Tuple new_row);

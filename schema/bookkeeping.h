@@ -45,6 +45,9 @@ inline constexpr AddedColumn kAddedColumns[] = {
     {"sublite_state", "home_machine", "text not null default ''"},
     {"sublite_state", "home_path", "text not null default ''"},
     {"sublite_tables", "unpublished_since", "text"},
+    {"sublite_tables", "labels", "text not null default ''"},
+    {"sublite_tables", "failed_as", "text"},
+    {"sublite_tables", "retry_at", "text"},
     {"sublite_state", "shown_pos", "integer"},
     {"sublite_state", "shown_commit_time", "text"},
     {"sublite_state", "shown_consistent", "integer not null default 0"},
@@ -104,10 +107,13 @@ create table if not exists sublite_tables (
   published_as text not null default '',         -- these three as in PublishedTable
   attributes text not null default '',
   storage text not null default '',
+  labels text not null default '',               -- of the enums in its rows, see schema/enum_labels.h
   snapshot text,                     -- with copy_pos: transactions that the copied rows already hold
   copy_pos integer,                  -- from this position on nothing is in the copy; NULL once applied_pos passed it
   missing_rows integer not null default 0,   -- updates and deletes that found no row
   replaced_rows integer not null default 0,  -- inserts that found their key taken
+  failed_as text,                    -- while it is failed: what it was at the publisher, as in sublite_copies
+  retry_at text,                     -- while it is failed: when it is tried again by itself; NULL if never
   unique (pg_schema, pg_table)
 );
 create table if not exists sublite_columns (

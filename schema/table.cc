@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "schema/enum_labels.h"
 #include "schema/identifier.h"
 
 namespace sublite {
@@ -120,6 +121,10 @@ TableShape ShapeFor(const PublishedTable& table, const PgTypes& types,
     column.identity_place = PlaceIn(table.identity_index, from.name);
     shape.columns.push_back(std::move(column));
   }
+  std::vector<std::uint32_t> column_types;
+  for (const PublishedColumn& column : table.columns)
+    column_types.push_back(column.type);
+  shape.labels = EnumLabels(column_types, types);
   for (const PublishedIndex& from : table.indexes) {
     PublishedIndex index{from.name, {}};
     for (const std::string& column : from.columns) {
@@ -135,7 +140,8 @@ TableShape ShapeFor(const PublishedTable& table, const PgTypes& types,
 bool SameRows(const TableShape& a, const TableShape& b) {
   if (a.oid != b.oid || a.pg_schema != b.pg_schema ||
       a.pg_table != b.pg_table || a.name != b.name ||
-      a.columns.size() != b.columns.size()) {
+      a.columns.size() != b.columns.size() ||
+      LabelsRenamed(a.labels, b.labels)) {
     return false;
   }
   return std::equal(a.columns.begin(), a.columns.end(), b.columns.begin(),

@@ -44,6 +44,7 @@ struct TableShape {
   std::vector<PublishedIndex>
       indexes;  // to be mirrored; columns by SQLite name
   bool publishes_update_or_delete = true;
+  std::string labels;  // of the enums in its values, as in enum_labels.h
 
   std::string FullName() const { return pg_schema + "." + pg_table; }
   // Places (from 0) of the primary key's columns in key order; empty without
@@ -62,7 +63,8 @@ TableShape ShapeFor(const PublishedTable& table, const PgTypes& types,
                     const NamingOptions& options);
 
 // True if rows of one fit the other: same table OID, names, columns, types,
-// codecs and key. Indexes, the replica identity and binary forms may differ.
+// codecs and key, and no label of an enum was renamed. Indexes, the replica
+// identity and binary forms may differ, and labels may have been added.
 bool SameRows(const TableShape& a, const TableShape& b);
 
 // The first column whose values the stream cannot be asked for in binary form;

@@ -39,6 +39,7 @@ struct PgType {
   std::vector<std::uint32_t>
       fields;  // of a composite: the types of its attributes in order, without
                // dropped ones
+  std::string labels;      // of an enum, as in enum_labels.h
   int server_version = 0;  // of the server that said so (PQserverVersion): a
                            // few forms have changed; 0 is unknown
 };

@@ -16,7 +16,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "applier/cli/check_facts.h"
 #include "applier/cli/check_findings.h"
+#include "applier/cli/check_published.h"
+#include "applier/cli/check_settings.h"
 #include "applier/cli/exit_code.h"
 #include "applier/cli/replica_file.h"
 #include "applier/io/sqlite.h"
@@ -218,8 +221,9 @@ absl::StatusOr<std::map<std::uint32_t, TableFacts>> ReadTableFacts(
     if (row.size() != 4) continue;
     const auto oid =
         static_cast<std::uint32_t>(std::strtoul(row[0].c_str(), nullptr, 10));
-    facts[oid] = {row[1] == "t", row[2] == "t",
-                  std::strtoull(row[3].c_str(), nullptr, 10)};
+    facts[oid].may_select = row[1] == "t";
+    facts[oid].row_security = row[2] == "t";
+    facts[oid].bytes = std::strtoull(row[3].c_str(), nullptr, 10);
   }
   for (const PublishedTable& table : publications.tables) {
     const auto fact = facts.find(table.oid);
@@ -263,6 +267,8 @@ absl::Status CheckPublisher(const Config& configured, Publisher* publisher,
   if (!source.empty() && source != config.publisher.slot) {
     ASSIGN_OR_RETURN(server.source_slot, publisher->ReadSlot(source));
   }
+  ASSIGN_OR_RETURN(const SettingFacts settings, ReadSettings(publisher));
+  CheckSettings(settings, findings);
   ASSIGN_OR_RETURN(const SlotState slot,
                    publisher->ReadSlot(config.publisher.slot));
   // A running sublite moves the slot and the file. Its file is read after its
@@ -275,7 +281,15 @@ absl::Status CheckPublisher(const Config& configured, Publisher* publisher,
   CheckNegotiation(
       Negotiate(config, FactsFor(config, server, slot, file, publications)),
       server, findings);
-  ASSIGN_OR_RETURN(const auto facts, ReadTableFacts(publications, publisher));
+  ASSIGN_OR_RETURN(const PublishedFacts published,
+                   ReadPublishedFacts(server.identity.server_version,
+                                      config.publisher.publications,
+                                      publications, publisher));
+  CheckPublished(config, publications, published, findings);
+  ASSIGN_OR_RETURN(auto facts, ReadTableFacts(publications, publisher));
+  for (const auto& [oid, columns] :
+       UnpublishedIdentity(publications, published))
+    facts[oid].identity_unpublished = true;
   CheckTables(config, publications, facts, file, QuoteIdentifier(server.role),
               findings);
   return absl::OkStatus();

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "applier/cli/publisher_bugs.h"
 #include "schema/identifier.h"
 
 namespace sublite {
@@ -254,6 +255,12 @@ void CheckFile(const Config& config, const FileFacts& file,
         file.seeded ? absl::StrCat(" from the seed ", config.replica.seed)
                     : ""));
   }
+  for (const TableRow& table : file.status.tables) {
+    if (table.state != "failed") continue;
+    findings->Warn(absl::StrCat(table.PgName(), " is put aside: ", table.error,
+                                ": mend that, then `sublite resync ",
+                                table.sqlite_table, "`"));
+  }
   if (file.network_file_system) {
     findings->Fail(absl::StrCat(
         path,
@@ -288,6 +295,8 @@ void CheckServer(const ServerFacts& server, Findings* findings) {
         "the server is older than 10, which is the first with publications: "
         "update it");
   }
+  const std::string bugs = KnownBugs(identity.server_version);
+  if (!bugs.empty()) findings->Warn(bugs);
   if (server.wal_level == "logical") {
     findings->Ok("wal_level is logical");
   } else {
@@ -407,7 +416,8 @@ void CheckTables(const Config& config, const Publications& publications,
       CheckAccess(table, fact->second, role, findings);
       bytes += fact->second.bytes;
     }
-    CheckIdentity(table, findings);
+    if (fact == facts.end() || !fact->second.identity_unpublished)
+      CheckIdentity(table, findings);
     CheckColumns(table, findings);
   }
   CheckNames(config, publications, file, findings);

@@ -60,6 +60,8 @@ struct ServerFacts {
 struct TableFacts {
   bool may_select = true;     // the table, or each of its published columns
   bool row_security = false;  // hides rows from this role
+  // CheckPublished says what is wrong with it.
+  bool identity_unpublished = false;
   std::uint64_t bytes = 0;
 };
 

@@ -179,11 +179,14 @@ absl::StatusOr<FileSlot> ReadFileSlot(Database* database) {
 absl::StatusOr<std::vector<TableRow>> ReadTables(Database* database) {
   ASSIGN_OR_RETURN(const bool since,
                    HasColumn(database, "sublite_tables", "unpublished_since"));
+  ASSIGN_OR_RETURN(const bool retries,
+                   HasColumn(database, "sublite_tables", "retry_at"));
   ASSIGN_OR_RETURN(Statement row,
                    database->Prepare(absl::StrCat(
                        "select id, pg_schema, pg_table, sqlite_table, state, "
                        "rows_copied, rows_estimated, copied_at, error, ",
-                       since ? "unpublished_since" : "null",
+                       since ? "unpublished_since, " : "null, ",
+                       retries ? "retry_at" : "null",
                        " from sublite_tables order by pg_schema, pg_table")));
   std::vector<TableRow> tables;
   while (true) {
@@ -200,6 +203,7 @@ absl::StatusOr<std::vector<TableRow>> ReadTables(Database* database) {
     table.copied_at = GetText(row, 7);
     table.error = GetText(row, 8);
     table.unpublished_since = GetText(row, 9);
+    table.retry_at = GetText(row, 10);
     tables.push_back(std::move(table));
   }
 }

@@ -43,6 +43,7 @@ struct TableRow {
   std::string copied_at;  // "" for NULL, as in all texts here
   std::string error;
   std::string unpublished_since;
+  std::string retry_at;  // while it is failed: when it is tried again by itself
 
   std::string PgName() const { return pg_schema + "." + pg_table; }
 };

@@ -10,6 +10,20 @@
 namespace sublite {
 namespace {
 
+// The table that was put aside at this position and still is; "" if none is.
+absl::StatusOr<std::string> PutAsideAt(Database* database, Lsn lsn) {
+  ASSIGN_OR_RETURN(
+      Statement row,
+      database->Prepare(
+          "select e.sqlite_table from sublite_events e join sublite_tables t "
+          "on t.sqlite_table = e.sqlite_table and t.state = 'failed' where "
+          "e.kind = 'table_failed' and e.lsn = ?1 order by e.id desc"));
+  const std::string text = lsn.ToString();
+  RETURN_IF_ERROR(row.BindText(1, text));
+  ASSIGN_OR_RETURN(const bool found, row.Step());
+  return found ? std::string(row.Text(0)) : std::string();
+}
+
 absl::Status Request(const std::string& path, Lsn lsn, bool* is_the_error) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
                    OpenReplicaForWriting(path));
@@ -17,6 +31,15 @@ absl::Status Request(const std::string& path, Lsn lsn, bool* is_the_error) {
                    ReadReplicaStatus(database.get()));
   Lsn applied;
   if (Lsn::Parse(status.applied_lsn, &applied) && lsn <= applied) {
+    ASSIGN_OR_RETURN(const std::string aside, PutAsideAt(database.get(), lsn));
+    if (!aside.empty()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("nothing to skip at ", lsn.ToString(),
+                       ": the transaction is applied "
+                       "but for the table ",
+                       aside, ", which was put aside: `sublite resync ", aside,
+                       "` copies it again"));
+    }
     return absl::FailedPreconditionError(absl::StrCat(
         "nothing to skip at ", lsn.ToString(), ": the replica has got to ",
         applied.ToString(),

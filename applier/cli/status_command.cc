@@ -116,9 +116,13 @@ std::vector<std::string> NextSteps(const ReplicaStatus& status,
   }
   for (const TableRow& table : status.tables) {
     if (table.state != "failed") continue;
-    steps.push_back(absl::StrCat("mend the error of ", table.PgName(),
-                                 ", then `sublite resync ", table.sqlite_table,
-                                 "`"));
+    steps.push_back(
+        absl::StrCat("mend the error of ", table.PgName(),
+                     table.retry_at.empty()
+                         ? ", then "
+                         : absl::StrCat("; it is tried again by itself (",
+                                        table.retry_at, "), or at once by "),
+                     "`sublite resync ", table.sqlite_table, "`"));
   }
   if (status.requests > 0) {
     steps.push_back(
@@ -206,6 +210,7 @@ Json TableJson(const TableRow& table) {
       table.rows_estimated ? Json(*table.rows_estimated) : Json(nullptr);
   json["copied_at"] = TextOrNull(table.copied_at);
   json["unpublished_since"] = TextOrNull(table.unpublished_since);
+  json["retry_at"] = TextOrNull(table.retry_at);
   json["error"] = TextOrNull(table.error);
   return json;
 }

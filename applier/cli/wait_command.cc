@@ -121,6 +121,7 @@ int WaitCommand(const std::string& database, Lsn lsn, absl::Duration timeout,
       return kExitDone;
     }
     if (absl::IsFailedPrecondition(progress.status()) ||
+        absl::IsPermissionDenied(progress.status()) ||
         absl::IsDataLoss(progress.status())) {
       return Fail(err, progress.status());
     }

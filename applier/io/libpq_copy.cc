@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -38,6 +39,20 @@ Lsn BeforePageHeader(Lsn insert) {
   return offset == kShortHeader || offset == kLongHeader
              ? Lsn(insert.value() - offset)
              : insert;
+}
+
+// An error of the server about the table, on a connection that works, may be
+// the table's own trouble (a broken file, an output function, a statement that
+// takes too long): Aborted, so that the others go on.
+absl::Status OfTable(const absl::Status& status) {
+  const std::string sqlstate = SqlState(status);
+  if (!absl::IsUnavailable(status) || IsConnectionLost(status)) return status;
+  // Connection, transaction state, and what the whole server lacks.
+  for (const char* whole : {"08", "25", "53"}) {
+    if (absl::StartsWith(sqlstate, whole)) return status;
+  }
+  if (sqlstate.empty()) return status;
+  return absl::AbortedError(status.message());
 }
 
 // A session that has read larger rows than this is not kept.
@@ -84,6 +99,8 @@ class LibpqTableReader final : public TableReader {
   absl::StatusOr<bool> Next(std::string_view* message) override;
 
  private:
+  absl::StatusOr<std::unique_ptr<Connection>> Take(bool* kept = nullptr);
+  absl::Status Read();
   absl::Status FindTable();
   absl::Status Lock();
   absl::Status LockByReading();
@@ -177,7 +194,7 @@ absl::Status LibpqTableReader::LockByReading() {
   RETURN_IF_ERROR(published.status());
   RETURN_IF_ERROR(session_->Query("ROLLBACK", doing_).status());
   if (published->tables.empty()) return NotThere();
-  ASSIGN_OR_RETURN(guard_, sessions_->Take());
+  ASSIGN_OR_RETURN(guard_, Take());
   PublishedTable unfiltered = published->tables[0];
   unfiltered.row_filter.clear();
   return guard_
@@ -189,7 +206,7 @@ absl::Status LibpqTableReader::LockByReading() {
 
 absl::Status LibpqTableReader::TakeSnapshot() {
   if (on_standby_) {
-    ASSIGN_OR_RETURN(std::unique_ptr<Connection> helper, sessions_->Take());
+    ASSIGN_OR_RETURN(std::unique_ptr<Connection> helper, Take());
     ASSIGN_OR_RETURN(snapshot_, SetKnownSnapshot(*session_, *helper, doing_));
     sessions_->Give(std::move(helper));
   }
@@ -239,14 +256,26 @@ absl::Status LibpqTableReader::Describe() {
 
 absl::Status LibpqTableReader::Open() {
   bool kept = false;
-  ASSIGN_OR_RETURN(session_, sessions_->Take(&kept));
+  ASSIGN_OR_RETURN(session_, Take(&kept));
   absl::Status found = FindTable();
   if (kept && IsConnectionLost(found)) {
-    ASSIGN_OR_RETURN(session_, sessions_->Take());
+    ASSIGN_OR_RETURN(session_, Take());
     found = FindTable();
   }
   if (absl::IsNotFound(found)) sessions_->Give(std::move(session_));
   RETURN_IF_ERROR(found);
+  return OfTable(Read());
+}
+
+// A password that does not fit any more is no trouble of this table: whoever
+// connects next is told by the server.
+absl::StatusOr<std::unique_ptr<Connection>> LibpqTableReader::Take(bool* kept) {
+  absl::StatusOr<std::unique_ptr<Connection>> taken = sessions_->Take(kept);
+  if (taken.ok() || absl::IsCancelled(taken.status())) return taken;
+  return ConnectionLost(View(taken.status().message()), "");
+}
+
+absl::Status LibpqTableReader::Read() {
   RETURN_IF_ERROR(Lock());
   RETURN_IF_ERROR(TakeSnapshot());
   RETURN_IF_ERROR(Describe());
@@ -274,9 +303,10 @@ absl::Status LibpqTableReader::Open() {
 
 absl::StatusOr<bool> LibpqTableReader::Next(std::string_view* message) {
   if (session_ == nullptr) return false;
-  ASSIGN_OR_RETURN(const bool more,
-                   session_->CopyRow(message, doing_, Patient()));
-  if (more) {
+  const absl::StatusOr<bool> more =
+      session_->CopyRow(message, doing_, Patient());
+  if (!more.ok()) return OfTable(more.status());
+  if (*more) {
     largest_row_ = std::max(largest_row_, message->size());
     return true;
   }

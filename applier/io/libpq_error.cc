@@ -31,6 +31,11 @@ constexpr Mend kMends[] = {
     {"55006", "",
      "another process uses it, or the publisher has not yet noticed that an "
      "earlier connection is gone; trying again"},
+    {"53300", "max_wal_senders",
+     "raise max_wal_senders on the publisher and restart it, or end a standby "
+     "or subscriber that nobody needs"},
+    {"53300", "",
+     "raise max_connections on the publisher, or the role's CONNECTION LIMIT"},
     {"53400", "",
      "raise max_replication_slots on the publisher, or drop a slot that nobody "
      "uses"},

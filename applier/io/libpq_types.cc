@@ -46,6 +46,13 @@ constexpr char kAttributes[] =
     " FROM pg_catalog.pg_attribute a WHERE a.attrelid = t.typrelid"
     " AND a.attnum > 0 AND NOT a.attisdropped";
 
+// As in schema/enum_labels.h.
+constexpr char kLabels[] =
+    "(SELECT pg_catalog.string_agg(l.oid::text || ' ' ||"
+    " pg_catalog.replace(pg_catalog.replace(l.enumlabel::text, '\\', '\\\\'),"
+    " pg_catalog.chr(10), '\\n'), pg_catalog.chr(10) ORDER BY l.oid)"
+    " FROM pg_catalog.pg_enum l WHERE l.enumtypid = t.oid)";
+
 std::string TypesSql(const std::set<std::uint32_t>& oids, int version) {
   const bool multiranges = version >= kVersion14;
   const char* range_of = multiranges
@@ -73,7 +80,8 @@ std::string TypesSql(const std::set<std::uint32_t>& oids, int version) {
       subtype_of, ", ", range_of,
       "), (SELECT pg_catalog.string_agg(a.atttypid::text, ' ' ORDER BY"
       " a.attnum)",
-      kAttributes, ") FROM needed n", kTypeAndElement,
+      kAttributes, "), CASE WHEN t.typtype = 'e' THEN ", kLabels,
+      " END FROM needed n", kTypeAndElement,
       " JOIN pg_catalog.pg_namespace s ON s.oid = t.typnamespace");
 }
 
@@ -101,6 +109,7 @@ absl::StatusOr<PgTypes> ReadTypes(Connection& connection,
     type.sends = ToBool(result.Get(row, 9));
     type.subtype = ToInt<std::uint32_t>(result.Get(row, 10));
     type.fields = ToOids(result.Get(row, 11));
+    type.labels = result.Text(row, 12);
     type.server_version = version;
     types[type.oid] = std::move(type);
   }

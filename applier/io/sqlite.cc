@@ -40,11 +40,12 @@ absl::StatusCode CodeFor(int extended) {
     case SQLITE_TOOBIG:
       return absl::StatusCode::kInvalidArgument;
     case SQLITE_CONSTRAINT:
+      return absl::StatusCode::kFailedPrecondition;
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
     case SQLITE_CANTOPEN:
-      return absl::StatusCode::kFailedPrecondition;
+      return absl::StatusCode::kPermissionDenied;
     default:
       return absl::StatusCode::kInternal;
   }
@@ -318,6 +319,10 @@ void Database::CheckpointIfDue() {
   sqlite3_wal_checkpoint_v2(db_, "main", SQLITE_CHECKPOINT_PASSIVE, nullptr,
                             nullptr);
   if (sqlite3_extended_errcode(db_) == SQLITE_IOERR_FSYNC) sync_lost_ = true;
+}
+
+void Database::LimitLength(int bytes) {
+  sqlite3_limit(db_, SQLITE_LIMIT_LENGTH, bytes);
 }
 
 void Database::StopWhen(std::function<bool()> stop) {

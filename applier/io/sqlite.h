@@ -5,8 +5,8 @@
 // NOMEM, DataLoss for CORRUPT and NOTADB, Cancelled for INTERRUPT,
 // InvalidArgument for TOOBIG, AlreadyExists for a broken UNIQUE or PRIMARY KEY,
 // OutOfRange for a broken NOT NULL, FailedPrecondition for any other constraint
-// (a local trigger's RAISE), for READONLY, PERM, AUTH and CANTOPEN, Internal
-// for ERROR and MISUSE. Messages hold SQLite's own text.
+// (a local trigger's RAISE), PermissionDenied for READONLY, PERM, AUTH and
+// CANTOPEN, Internal for ERROR and MISUSE. Messages hold SQLite's own text.
 //
 // Ownership: a Statement must be destroyed before its Database. Threads: one at
 // a time, but Interrupt from any.
@@ -125,6 +125,10 @@ class Database {
   void CheckpointAt(int pages);
   // Call after a commit. Trouble is left to the next one, and to SyncWal.
   void CheckpointIfDue();
+
+  // No value and no row may be longer from now on; SQLite's own limit is 10^9
+  // bytes. For tests.
+  void LimitLength(int bytes);
 
   // `stop` is asked often during statements; when it says true they end with
   // Cancelled.

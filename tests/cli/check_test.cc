@@ -7,6 +7,8 @@
 
 #include "applier/cli/check_command.h"
 #include "applier/cli/check_findings.h"
+#include "applier/cli/check_settings.h"
+#include "applier/cli/publisher_bugs.h"
 #include "applier/cli/teardown_command.h"
 #include "tests/cli/replica_fixture.h"
 #include "tests/cli/scripted_publisher.h"
@@ -16,7 +18,9 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 PublishedTable Table(std::uint32_t oid, const std::string& schema,
@@ -97,6 +101,61 @@ TEST_F(CheckTest, WalLevelAndFreeSlots) {
   EXPECT_THAT(Check(), AllOf(HasSubstr("fail  wal_level is replica"),
                              HasSubstr("fail  all 10 replication slots")));
   EXPECT_EQ(code_, 1);
+}
+
+TEST_F(CheckTest, SettingsThatLoseTheSlotOrFillTheDisk) {
+  EXPECT_THAT(Check(), Not(ContainsRegex("warn  [a-z]")));
+  publisher_.settings = {{"application_name", "sublite", ""},
+                         {"idle_replication_slot_timeout", "86400", "s"},
+                         {"max_slot_wal_keep_size", "-1", "MB"},
+                         {"synchronous_standby_names", "FIRST 1 (*)", ""},
+                         {"wal_sender_timeout", "0", "ms"}};
+  EXPECT_THAT(
+      Check(),
+      AllOf(ContainsRegex("warn  idle_replication_slot_timeout is 24h.*ALTER "
+                          "SYSTEM SET idle_replication_slot_timeout = 0"),
+            ContainsRegex("warn  max_slot_wal_keep_size is -1.*ALTER SYSTEM"),
+            ContainsRegex("warn  synchronous_standby_names \\(FIRST 1"),
+            ContainsRegex("warn  wal_sender_timeout is 0.*'60s'")));
+  EXPECT_EQ(code_, 0);
+  publisher_.settings = {
+      {"application_name", "sublite", ""},
+      {"max_slot_wal_keep_size", "64", "MB"},
+      {"synchronous_standby_names", "other, \"Sublite\"", ""},
+      {"wal_sender_timeout", "1000", "ms"}};
+  EXPECT_THAT(Check(), AllOf(HasSubstr("warn  max_slot_wal_keep_size is 64 MB"),
+                             HasSubstr("application_name sublite"),
+                             HasSubstr("warn  wal_sender_timeout is 1s")));
+  // A server that has no such limit yet.
+  publisher_.settings = {{"application_name", "sublite", ""},
+                         {"synchronous_standby_names", "2 (a, sublite2)", ""},
+                         {"wal_sender_timeout", "60000", "ms"}};
+  EXPECT_THAT(Check(), AllOf(HasSubstr("warn  servers before 13 keep WAL"),
+                             Not(HasSubstr("synchronous_standby_names"))));
+}
+
+TEST_F(CheckTest, TheSettingsDidNotComeAsAsked) {
+  publisher_.settings = {{"wal_sender_timeout", "a minute", ""}};
+  EXPECT_THAT(Check(), HasSubstr("fail  the setting wal_sender_timeout is no "
+                                 "number: a minute"));
+  publisher_.settings = {{"wal_sender_timeout"}};
+  EXPECT_THAT(Check(), HasSubstr("fail  the catalog did not answer as asked"));
+}
+
+TEST_F(CheckTest, AReleaseWithAKnownMistake) {
+  publisher_.identity.server_version = 150013;
+  EXPECT_THAT(Check(), ContainsRegex("warn  PostgreSQL 15.13: .*memory.*update "
+                                     "the server to 15.16 or later"));
+  EXPECT_EQ(code_, 0);
+}
+
+TEST_F(CheckTest, TablesThatArePutAside) {
+  Make(100);
+  HaveSlot(100);
+  AddTable(1, "public", "item", "failed", "permission denied");
+  EXPECT_THAT(Check(),
+              HasSubstr("warn  public.item is put aside: permission denied: "
+                        "mend that, then `sublite resync item`\n"));
 }
 
 TEST_F(CheckTest, Encryption) {
@@ -252,6 +311,49 @@ TEST(WalResetRaceTest, Versions) {
        {"3.6.23", "3.44.6", "3.50.7", "3.51.3", "3.52.0", "4.0.0", "", "x"}) {
     EXPECT_FALSE(HasWalResetRace(version)) << version;
   }
+}
+
+TEST(SynchronousNamesTest, EveryForm) {
+  EXPECT_THAT(SynchronousNames(""), IsEmpty());
+  EXPECT_THAT(SynchronousNames("a"), ElementsAre("a"));
+  EXPECT_THAT(SynchronousNames("a, b"), ElementsAre("a", "b"));
+  EXPECT_THAT(SynchronousNames("*"), ElementsAre("*"));
+  EXPECT_THAT(SynchronousNames("FIRST 2 (a, b)"), ElementsAre("a", "b"));
+  EXPECT_THAT(SynchronousNames("any 1(a,\"b, (\"\"c)\")"),
+              ElementsAre("a", "b, (\"c)"));
+  EXPECT_THAT(SynchronousNames("2 (\"*\", s1)"), ElementsAre("*", "s1"));
+  EXPECT_THAT(SynchronousNames("\"never closed"), ElementsAre("never closed"));
+}
+
+// The dates and numbers of PostgreSQL's release notes.
+TEST(KnownBugsTest, ByRelease) {
+  // 12 February 2026.
+  for (const int good : {180002, 170008, 160012, 150016, 140021, 150018, 180004,
+                         190000, 90600, 0}) {
+    EXPECT_EQ(KnownBugs(good), "") << good;
+  }
+  EXPECT_THAT(KnownBugs(180001),
+              AllOf(HasSubstr("PostgreSQL 18.1: "), HasSubstr("checkpoint"),
+                    HasSubstr("18.2 or later")));
+  // 8 May 2025 mended one thing and brought another, until 14 August.
+  EXPECT_THAT(KnownBugs(170004),
+              AllOf(HasSubstr("ALTER PUBLICATION"), Not(HasSubstr("memory")),
+                    HasSubstr("17.8 or later")));
+  EXPECT_THAT(KnownBugs(170005),
+              AllOf(Not(HasSubstr("ALTER PUBLICATION")), HasSubstr("memory")));
+  EXPECT_THAT(KnownBugs(170006), AllOf(Not(HasSubstr("ALTER PUBLICATION")),
+                                       Not(HasSubstr("memory"))));
+  // 8 August 2024.
+  EXPECT_THAT(KnownBugs(160003), HasSubstr("inside a transaction"));
+  EXPECT_THAT(KnownBugs(160004), Not(HasSubstr("inside a transaction")));
+  EXPECT_THAT(KnownBugs(150007), HasSubstr("inside a transaction"));
+  EXPECT_THAT(KnownBugs(150008), Not(HasSubstr("inside a transaction")));
+  // November 2022.
+  EXPECT_THAT(KnownBugs(140005), HasSubstr("old catalog"));
+  EXPECT_THAT(KnownBugs(140006), Not(HasSubstr("old catalog")));
+  EXPECT_THAT(KnownBugs(150000), Not(HasSubstr("old catalog")));
+  EXPECT_THAT(KnownBugs(100023), AllOf(HasSubstr("PostgreSQL 10.23"),
+                                       HasSubstr("a later major than 10")));
 }
 
 // ---- teardown ----

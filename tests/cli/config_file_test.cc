@@ -84,7 +84,7 @@ TEST(ConfigFileTest, ReadsEverySetting) {
             "[replica]\ndatabase = \"d\"\nnumeric = \"real\"\n"
             "schema_separator = \"__\"\nmirror_indexes = false\n"
             "copy_rate = 0\nspill_limit = \"3MB\"\non_gap = "
-            "\"stop\"\ndrop_unpublished = false\n"
+            "\"stop\"\ndrop_unpublished = false\nrefusal_patience = \"0s\"\n"
             "changes = false\n[http]\nlisten = \"off\"\n"
             "[log]\nlevel = \"debug\"\nformat = \"json\"\n"
             "[tables.\"public.item\"]\nname = \"item_lower\"\n"
@@ -104,6 +104,7 @@ TEST(ConfigFileTest, ReadsEverySetting) {
   EXPECT_FALSE(config.replica.mirror_indexes);
   EXPECT_EQ(config.replica.spill_limit, 3 * 1024 * 1024);
   EXPECT_EQ(config.replica.on_gap, OnGap::kStop);
+  EXPECT_EQ(config.replica.refusal_patience, absl::ZeroDuration());
   EXPECT_EQ(config.log.level, LogLevel::kDebug);
   EXPECT_EQ(config.log.format, LogFormat::kJson);
   EXPECT_EQ(config.tables.at("public.item").name, "item_lower");

@@ -205,6 +205,12 @@ TEST_F(RequestCommandTest, SkipOfWhatIsApplied) {
   EXPECT_EQ(Skip(100), 78);
   EXPECT_THAT(err_.str(), HasSubstr("nothing to skip at 0/64"));
   EXPECT_EQ(Requests(), "");
+  // The table was put aside for it meanwhile.
+  AddTable(1, "public", "item", "failed");
+  Run("insert into sublite_events (at, kind, sqlite_table, lsn, detail) values "
+      "('x', 'table_failed', 'item', '0/64', 'refused here')");
+  EXPECT_EQ(Skip(100), 78);
+  EXPECT_THAT(err_.str(), HasSubstr("`sublite resync item`"));
 }
 
 }  // namespace

@@ -20,8 +20,8 @@ class ScriptedPublisher : public Publisher {
   ScriptedPublisher() {
     identity.system_identifier = "7000";
     identity.database = "app";
-    identity.server_version = 150008;
-    identity.server_version_text = "15.8";
+    identity.server_version = 150018;
+    identity.server_version_text = "15.18";
     identity.timeline = 1;
     identity.wal_end = Lsn(1 << 20);
   }
@@ -42,9 +42,16 @@ class ScriptedPublisher : public Publisher {
       const std::vector<std::string>&) override {
     return publications;
   }
-  // The first answer is the server's facts, the second the tables'.
+  // The server's facts, its settings, the tables' privileges; nothing else is
+  // there.
   absl::StatusOr<Rows> Query(std::string_view sql) override {
-    return sql.find("wal_level") != std::string_view::npos ? server : tables;
+    const auto asks_for = [&](std::string_view what) {
+      return sql.find(what) != std::string_view::npos;
+    };
+    if (asks_for("wal_level")) return server;
+    if (asks_for("pg_settings")) return settings;
+    if (asks_for("_privilege")) return tables;
+    return Rows();
   }
   absl::Status CopySlot(const std::string&, const std::string&) override {
     return absl::UnimplementedError("not scripted");
@@ -78,6 +85,12 @@ class ScriptedPublisher : public Publisher {
   Publications publications;
   Rows server = {
       {"postgres", "logical", "10", "1", "0", "UTF8", "", "t", "on"}};
+  // As they come with 18.
+  Rows settings = {{"application_name", "sublite", ""},
+                   {"idle_replication_slot_timeout", "0", "s"},
+                   {"max_slot_wal_keep_size", "10240", "MB"},
+                   {"synchronous_standby_names", "", ""},
+                   {"wal_sender_timeout", "60000", "ms"}};
   Rows tables;
 };
 

@@ -155,6 +155,7 @@ TEST(InitTest, SamplesOfOptionalSettingsAreTheDefaults) {
   EXPECT_EQ(config.replica.spill_limit, defaults.replica.spill_limit);
   EXPECT_EQ(config.replica.on_gap, defaults.replica.on_gap);
   EXPECT_EQ(config.replica.drop_unpublished, defaults.replica.drop_unpublished);
+  EXPECT_EQ(config.replica.refusal_patience, defaults.replica.refusal_patience);
   EXPECT_EQ(config.log.level, defaults.log.level);
   EXPECT_EQ(config.log.format, defaults.log.format);
 }

@@ -84,6 +84,17 @@ TEST_F(StatusCommandTest, FailedNamesErrorAndNextStep) {
             HasSubstr("sublite resync item"), HasSubstr("(5 seconds ago)")));
 }
 
+TEST_F(StatusCommandTest, ATableThatIsTriedAgainByItself) {
+  Make(16);
+  AddTable(1, "public", "item", "failed", "permission denied");
+  Run("update sublite_tables set retry_at = '2024-02-29 12:00:20+00:00'");
+  EXPECT_THAT(Show(), AllOf(HasSubstr("permission denied"),
+                            HasSubstr("tried again by itself (2024-02-29 "
+                                      "12:00:20+00:00), or at once by "
+                                      "`sublite resync item`")));
+  EXPECT_EQ(ShowJson()["tables"][0]["retry_at"], "2024-02-29 12:00:20+00:00");
+}
+
 TEST_F(StatusCommandTest, DisconnectedAndPrepared) {
   Make(16, "disconnected");
   Run("insert into sublite_prepared values "

@@ -12,6 +12,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 constexpr absl::StatusCode kPerson = absl::StatusCode::kFailedPrecondition;
 constexpr absl::StatusCode kRetry = absl::StatusCode::kUnavailable;
@@ -104,6 +105,42 @@ TEST_F(CopyTest, ReadersDoNotDisturbEachOther) {
     absl::SleepFor(absl::Milliseconds(100));
   }
   ADD_FAILURE() << "sessions are left over";
+}
+
+// It may be this table's own trouble, so the others are not to wait for it.
+TEST_F(CopyTest, OneThatIsCancelledIsBrokenOff) {
+  Sql("CREATE TABLE t (id int, v text); INSERT INTO t SELECT i, repeat('x', "
+      "1000) FROM generate_series(1, 50000) i; CREATE PUBLICATION pub FOR "
+      "TABLE t");
+  auto publisher = Connected();
+  ASSERT_OK_AND_ASSIGN(auto reader,
+                       publisher->ReadTable("public", "t", {"pub"}, {}));
+  Sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE "
+      "'COPY%' AND datname = current_database()");
+  std::string_view row;
+  absl::StatusOr<bool> more = true;
+  while (more.ok() && *more) more = reader->Next(&row);
+  EXPECT_THAT(more.status(), StatusIs(absl::StatusCode::kAborted,
+                                      HasSubstr("canceling statement")));
+  reader.reset();
+  EXPECT_THAT(ReadRows(*publisher, "t"), IsOkAndHolds(SizeIs(50000)));
+}
+
+// A role that may not log in any more is no trouble of the table.
+TEST_F(CopyTest, ARoleThatMayNotLogInAnyMore) {
+  Sql("CREATE TABLE t (id int); CREATE PUBLICATION pub FOR TABLE t;"
+      "DROP ROLE IF EXISTS leaving; CREATE ROLE leaving LOGIN REPLICATION;"
+      "GRANT SELECT ON t TO leaving");
+  auto publisher = Connected(Conninfo() + " user=leaving");
+  Sql("ALTER ROLE leaving NOLOGIN");
+  // The session that is kept still works, the next one has to log in.
+  ASSERT_OK_AND_ASSIGN(auto one,
+                       publisher->ReadTable("public", "t", {"pub"}, {}));
+  EXPECT_THAT(publisher->ReadTable("public", "t", {"pub"}, {}),
+              StatusIs(kRetry, HasSubstr("role \"leaving\" is not permitted")));
+  one.reset();
+  publisher.reset();
+  Sql("REVOKE SELECT ON t FROM leaving; DROP ROLE leaving");
 }
 
 TEST_F(CopyTest, NoColumns) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "tests/pipeline/pipeline_fixture.h"
 #include "tests/support/model_publisher.h"
 
@@ -93,6 +94,8 @@ TEST_F(PipelineBinaryTest, GoesOnInTextWhenATableNeedsIt) {
   bool added = false;
   int u = 0;
   SessionEnd end = Follow([&](FakeStream&) {
+    // The catalog is read once a second, and knows the table only then.
+    if (Copying()) absl::SleepFor(absl::Milliseconds(20));
     if (!added) {
       u = AddUndecodable("u");
       Insert(u, {{"1", "pg_class"}});

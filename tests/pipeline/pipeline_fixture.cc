@@ -80,7 +80,8 @@ SessionMemory PipelineFixture::NewMemory() const {
   return {{},
           StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()),
           {},
-          SlotWatch(owner_patience_)};
+          SlotWatch(owner_patience_),
+          {}};
 }
 
 SessionEnd PipelineFixture::RunSession() {

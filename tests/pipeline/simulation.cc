@@ -44,6 +44,7 @@ Simulation::Simulation(std::uint64_t seed, const SimulationOptions& options)
       memory_({{},
                StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()),
                {},
+               {},
                {}}) {
   SetLogSink(options.verbose ? LogSink(nullptr)
                              : +[](LogLevel, std::string_view,
@@ -86,8 +87,14 @@ Simulation::Simulation(std::uint64_t seed, const SimulationOptions& options)
   publisher_.on_receive = [this](FakeStream& stream) { OnReceive(stream); };
   publisher_.on_read_row = [this](const std::string&, int) {
     if (end_kind_ == EndKind::kKillInCopy && --end_in_ == 0) throw Killed();
-    return absl::OkStatus();
+    return options_.table_troubles && Draw(8) == 0 ? DrawTrouble()
+                                                   : absl::OkStatus();
   };
+  publisher_.on_read_table = [this](const std::string&) {
+    return DrawTrouble();
+  };
+  if (options.table_troubles)
+    config_.replica.refusal_patience = absl::ZeroDuration();
   publisher_.during_create_slot = [this] {
     workload_.Steps(static_cast<int>(Draw(6)));
   };
@@ -184,8 +191,11 @@ void Simulation::OnReceive(FakeStream& stream) {
 void Simulation::Kill(bool power) {
   if (power) vfs_.PowerOff();
   replica_.reset();
-  memory_ = {
-      {}, StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()), {}, {}};
+  memory_ = {{},
+             StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()),
+             {},
+             {},
+             {}};
   if (power) vfs_.PowerLoss(&random_);
 }
 
@@ -235,21 +245,75 @@ void Simulation::Round() {
   }
   workload_.Steps(static_cast<int>(Draw(30)));
   if (options_.resyncs && Draw(4) == 0) RequestResync();
+  if (options_.table_troubles && Draw(2) == 0) RefuseSomeRows();
 }
 
-void Simulation::RequestResync() {
+void Simulation::Write(const std::string& sql) {
   sqlite3* db = nullptr;
   sqlite3_open_v2(config_.replica.database.c_str(), &db, SQLITE_OPEN_READWRITE,
                   nullptr);
+  sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr);
+  sqlite3_close(db);
+}
+
+void Simulation::RequestResync() {
   const std::string which =
       Draw(2) == 0 ? "'*'" : absl::StrCat("'", 1 + Draw(8), "'");
-  sqlite3_exec(db,
-               absl::StrCat("insert into sublite_requests (kind, argument, at) "
-                            "values ('resync', ",
-                            which, ", 'now')")
-                   .c_str(),
-               nullptr, nullptr, nullptr);
-  sqlite3_close(db);
+  Write(
+      absl::StrCat("insert into sublite_requests (kind, argument, at) values "
+                   "('resync', ",
+                   which, ", 'now')"));
+}
+
+// --------------------------------------------------------- troubles of tables
+
+absl::Status Simulation::DrawTrouble() {
+  if (!options_.table_troubles || catching_up_) return absl::OkStatus();
+  switch (Draw(12)) {
+    case 0:
+      return absl::FailedPreconditionError("permission denied");
+    case 1:
+      return absl::AbortedError("could not read block");
+    case 2:
+      return absl::OutOfRangeError("a value that does not fit");
+    default:
+      return absl::OkStatus();
+  }
+}
+
+void Simulation::RefuseSomeRows() {
+  if (access((config_.replica.database + "-wal").c_str(), F_OK) != 0) return;
+  std::vector<std::string> tables;
+  {
+    ReplicaReader reader(config_.replica.database);
+    if (!reader.Exists("sublite_tables")) return;
+    tables = reader.Query(
+        "select sqlite_table from sublite_tables where state = 'ready'");
+  }
+  if (tables.empty()) return;
+  const std::string table = tables[Draw(tables.size())].substr(2);
+  constexpr const char* kChanges[] = {"insert", "update", "delete"};
+  const char* change = kChanges[Draw(3)];
+  constexpr const char* kHow[] = {"abort", "fail", "rollback"};
+  Write(absl::StrCat("create trigger \"refuse ", change, " ", table,
+                     "\" after ", change, " on \"", table, "\" when ",
+                     change == kChanges[2] ? "old" : "new",
+                     ".rowid % 5 = ", Draw(5), " begin select raise(",
+                     kHow[Draw(3)], ", 'refused'); end"));
+}
+
+void Simulation::MendTables() {
+  std::vector<std::string> triggers;
+  {
+    ReplicaReader reader(config_.replica.database);
+    triggers =
+        reader.Query("select name from sqlite_schema where type = 'trigger'");
+  }
+  for (const std::string& name : triggers)
+    Write(absl::StrCat("drop trigger \"", name.substr(2), "\""));
+  Write(
+      "insert into sublite_requests (kind, argument, at) select 'resync', id, "
+      "'now' from sublite_tables where state = 'failed'");
 }
 
 // -------------------------------------------------------------------- a run
@@ -287,7 +351,8 @@ void Simulation::CheckCaughtUp() {
   // first one was not yet noted safely when the power went.)
   EXPECT_EQ(reader.Query("select kind, sqlite_table, detail from "
                          "sublite_events where kind not in ('copied', "
-                         "'schema', 'unpublished', 'spill_limit') and "
+                         "'schema', 'unpublished', 'spill_limit', "
+                         "'table_failed', 'local_object_gone') and "
                          "detail not like '%this file holds "
                          "nothing of it%'"),
             std::vector<std::string>{});
@@ -306,6 +371,11 @@ void Simulation::Run() {
 void Simulation::FinishRun() {
   workload_.Settle(Draw(2) == 0);
   model_.Noise(100);
+  if (options_.table_troubles) {
+    CatchUp();
+    Compare();
+    MendTables();
+  }
   for (int tries = 0; tries < 20; ++tries) {
     const SessionEnd end = CatchUp();
     ASSERT_TRUE(end.next == SessionEnd::Next::kStop || end.at_once)

@@ -27,9 +27,12 @@
 namespace sublite::testing {
 
 struct SimulationOptions {
-  int rounds = 8;        // sessions with an end of their own
-  bool kills = true;     // and lost power
-  bool resyncs = true;   // asked for by another process
+  int rounds = 8;       // sessions with an end of their own
+  bool kills = true;    // and lost power
+  bool resyncs = true;  // asked for by another process
+  // Copies that the publisher refuses or breaks off, and local triggers that
+  // refuse rows: tables are put aside, until all is mended at the end.
+  bool table_troubles = false;
   bool verbose = false;  // the product's log on standard error
   // Instead of one that the seed chooses.
   std::optional<absl::Duration> status_interval;
@@ -68,6 +71,11 @@ class Simulation {
   SessionEnd RunSession();
   void OnReceive(FakeStream& stream);
   void RequestResync();
+  // By another program.
+  void Write(const std::string& sql);
+  absl::Status DrawTrouble();
+  void RefuseSomeRows();
+  void MendTables();
   std::vector<std::string> StaleTables() const;
 
   SimulationOptions options_;

@@ -303,16 +303,16 @@ TEST_F(KeyedTableTest, AValueThatSqliteCannotHold) {
   const std::string large(200000, 'x');
   ASSERT_OK(Insert({T("1"), T(fits), N()}));
   EXPECT_THAT(Insert({T("2"), T(large), N()}),
-              StatusIs(absl::StatusCode::kOutOfRange,
+              StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("public.t"), HasSubstr("column v"),
                              HasSubstr("200000"))));
   // Each fits, the row does not.
   EXPECT_THAT(Insert({T("2"), T(half), T(half)}),
-              StatusIs(absl::StatusCode::kOutOfRange));
+              StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(Update({T("1"), T(half), T(half)}),
-              StatusIs(absl::StatusCode::kOutOfRange));
+              StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(Update({T("1"), T(large), N()}),
-              StatusIs(absl::StatusCode::kOutOfRange));
+              StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
 TEST_F(KeyedTableTest, ATableThatNamesNoRow) {

@@ -65,13 +65,14 @@ absl::Status Applier::Apply(const Message& message, RelationMap& relations) {
     ASSIGN_OR_RETURN(ReplicaTable * table, Target(insert->relation, relations));
     if (table == nullptr) return absl::OkStatus();
     if (table->partial != nullptr) return ApplyToCopy(*table, message);
-    return ApplyRow(*table, table->writer->Insert(insert->new_tuple));
+    return ApplyRow(*table, RowKind::kInsert,
+                    table->writer->Insert(insert->new_tuple));
   }
   if (const auto* update = std::get_if<UpdateMessage>(&message)) {
     ASSIGN_OR_RETURN(ReplicaTable * table, Target(update->relation, relations));
     if (table == nullptr) return absl::OkStatus();
     if (table->partial != nullptr) return ApplyToCopy(*table, message);
-    return ApplyRow(*table,
+    return ApplyRow(*table, RowKind::kUpdate,
                     table->writer->Update(update->old_kind, update->old_tuple,
                                           update->new_tuple));
   }
@@ -79,7 +80,7 @@ absl::Status Applier::Apply(const Message& message, RelationMap& relations) {
     ASSIGN_OR_RETURN(ReplicaTable * table, Target(del->relation, relations));
     if (table == nullptr) return absl::OkStatus();
     if (table->partial != nullptr) return ApplyToCopy(*table, message);
-    return ApplyRow(*table,
+    return ApplyRow(*table, RowKind::kDelete,
                     table->writer->Delete(del->old_kind, del->old_tuple));
   }
   if (const auto* truncate = std::get_if<TruncateMessage>(&message))
@@ -98,13 +99,20 @@ absl::Status Applier::ApplyTruncate(const TruncateMessage& message,
     if (table == nullptr) continue;
     RETURN_IF_ERROR(table->partial != nullptr ? TruncateCopy(*table)
                                               : table->writer->Truncate());
+    Count(*table, RowKind::kTruncate);
   }
   return absl::OkStatus();
 }
 
-absl::Status Applier::ApplyRow(ReplicaTable& table,
+void Applier::Count(ReplicaTable& table, RowKind kind) {
+  metrics_.CountRow(&table.metrics, kind, table.shape.pg_schema,
+                    table.shape.pg_table);
+}
+
+absl::Status Applier::ApplyRow(ReplicaTable& table, RowKind kind,
                                const absl::StatusOr<Outcome>& outcome) {
   if (outcome.ok()) {
+    Count(table, kind);
     return *outcome == Outcome::kDone ? absl::OkStatus()
                                       : replica_.CountConflict(table, *outcome);
   }

@@ -112,6 +112,7 @@ absl::Status Applier::Seal(Xid xid, std::string_view gid, Lsn prepare_lsn,
     spool = std::make_unique<Spool>(spill_, Spool::Limit::kNone);
   }
   RETURN_IF_ERROR(replica_.Begin());
+  prepared_changed_ = true;
   RETURN_IF_ERROR(prepared_.Seal(
       {xid, gid, prepare_lsn, end_lsn, time, replica_.state().source}, *spool));
   if (end_lsn > reached_) reached_ = end_lsn;
@@ -129,6 +130,7 @@ absl::Status Applier::CommitPrepared(const CommitPreparedMessage& message) {
       prepared_.Find(message.xid, message.gid, replica_.state().source));
   if (id.has_value()) {
     RETURN_IF_ERROR(replica_.Begin());
+    prepared_changed_ = true;
     RelationMap replayed;
     RETURN_IF_ERROR(prepared_.ForEach(*id, [&](const StagedRecord& record) {
       return ReplayRecord(record, replayed);
@@ -182,6 +184,7 @@ absl::Status Applier::RollbackPrepared(const RollbackPreparedMessage& message) {
   // error.
   if (id.has_value()) {
     RETURN_IF_ERROR(replica_.Begin());
+    prepared_changed_ = true;
     RETURN_IF_ERROR(prepared_.Remove(*id));
   }
   ended_.Add(message.xid);

@@ -161,6 +161,8 @@ absl::Status ChunkCopy::Load(ReplicaTable& table, TableReader& reader,
     }
     ++rows;
     bytes += static_cast<std::int64_t>(line.size());
+    replica_.metrics().copied_rows.Add(1);
+    replica_.metrics().copied_bytes.Add(static_cast<std::int64_t>(line.size()));
     copy_.rate().Take(static_cast<std::int64_t>(line.size()), absl::Now());
     if ((rows & 0xfff) == 0 && stop_())
       return absl::CancelledError("told to stop");

@@ -8,11 +8,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "applier/listen_address.h"
 #include "schema/type_map.h"
 
 namespace sublite {
@@ -77,6 +79,7 @@ struct Config {
     LogLevel level = LogLevel::kInfo;
     LogFormat format = LogFormat::kAuto;
   } log;
+  std::optional<ListenAddress> listen;         // http.listen
   std::map<std::string, TableSetting> tables;  // by "schema.table"
 };
 

@@ -324,7 +324,10 @@ absl::Status Session::SetAside(ReplicaTable& table, const absl::Status& why) {
     RETURN_IF_ERROR(replica_.AddEvent(gone ? "unpublished" : "table_failed",
                                       table.shape.name,
                                       replica_.state().applied, text));
-    if (!gone) RETURN_IF_ERROR(replica_.RecordError(text));
+    if (!gone) {
+      replica_.metrics().CountError(ErrorKind::kTable);
+      RETURN_IF_ERROR(replica_.RecordError(text));
+    }
     return replica_.SetTableState(
         table, gone ? TableState::kUnpublished : TableState::kFailed, text);
   });

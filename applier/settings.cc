@@ -28,7 +28,6 @@ struct NotInThisVersion {
 const std::vector<NotInThisVersion>& MissingFeatures() {
   static const auto* const kMissing = new std::vector<NotInThisVersion>{
       {"replica.changes", {false}},
-      {"http.listen", {std::string("off"), std::string("")}},
   };
   return *kMissing;
 }
@@ -286,10 +285,13 @@ absl::Status SetLogFormat(const SettingValue& value, Config* config) {
                               &config->log.format);
 }
 
-// No field in Config until the feature is there.
-absl::Status SetListen(const SettingValue& value, Config*) {
-  std::string ignored;
-  return GetText(value, &ignored);
+absl::Status SetListen(const SettingValue& value, Config* config) {
+  std::string text;
+  RETURN_IF_ERROR(GetText(value, &text));
+  config->listen.reset();
+  if (text.empty() || text == "off") return absl::OkStatus();
+  ASSIGN_OR_RETURN(config->listen, ParseListenAddress(text));
+  return absl::OkStatus();
 }
 
 std::vector<Setting> PublisherSettings() {
@@ -396,7 +398,12 @@ std::vector<Setting> OtherSettings() {
        "auto is the journal's fields under systemd, text elsewhere.",
        SetLogFormat},
       {"http.listen", "listen", K::kText, "ADDRESS", "\"off\"", false,
-       "Address of the metrics and status page, e.g. 127.0.0.1:9187.",
+       "Where /metrics (for Prometheus), / (a status page) and /healthz are "
+       "served, e.g.\n"
+       "127.0.0.1:9187 or [::1]:9187. Whoever can reach it sees the names of "
+       "tables\n"
+       "and errors; there is no password. An address that is taken is tried "
+       "again.",
        SetListen},
   };
 }

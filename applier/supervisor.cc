@@ -22,17 +22,24 @@ constexpr absl::Duration kRefusedPauseMin = absl::Seconds(5);
 }  // namespace
 
 Supervisor::Supervisor(const Config& config, Publisher& publisher,
-                       const StopSignal& stop, Announcer announcer)
+                       const StopSignal& stop, Announcer announcer,
+                       std::shared_ptr<Metrics> metrics)
     : config_(config),
       publisher_(publisher),
       stop_(stop),
       announcer_(std::move(announcer)),
+      metrics_(std::move(metrics)),
       backoff_(std::random_device()()) {}
 
 bool Supervisor::Stopped() {
   alive_micros_.store(absl::ToUnixMicros(absl::Now()),
                       std::memory_order_relaxed);
   return stop_.requested();
+}
+
+void Supervisor::Announce(const std::string& text) {
+  metrics_->SetNote(text);
+  announcer_.status(text);
 }
 
 void Supervisor::Interrupt() {
@@ -42,8 +49,8 @@ void Supervisor::Interrupt() {
 
 absl::Status Supervisor::OpenReplica() {
   const std::string& path = config_.replica.database;
-  absl::StatusOr<std::unique_ptr<Replica>> opened =
-      Replica::Open(path, [this] { return Stopped(); });
+  absl::StatusOr<std::unique_ptr<Replica>> opened = Replica::Open(
+      path, [this] { return Stopped(); }, metrics_);
   if (!opened.ok()) return opened.status();
   absl::MutexLock lock(&mutex_);
   replica_ = *std::move(opened);
@@ -68,6 +75,9 @@ absl::Status Supervisor::Run() {
         return opened;
       LogError("cannot open the replica; trying again",
                {{"error", std::string(opened.message())}});
+      metrics_->CountError(ErrorKind::kOther);
+      metrics_->SetPhase(Phase::kWaiting);
+      metrics_->SetNote(std::string(opened.message()));
     }
     if (!Pause(backoff_.Next())) return absl::CancelledError("told to stop");
   }
@@ -82,9 +92,7 @@ absl::Status Supervisor::Follow(bool* reopen) {
   while (!Stopped()) {
     Session session(
         config_, *replica, publisher_, memory_, [this] { return Stopped(); },
-        [this](std::string_view text) {
-          announcer_.status(std::string(text));
-        });
+        [this](std::string_view text) { Announce(std::string(text)); });
     const SessionEnd end = session.Run();
     if (end.next == SessionEnd::Next::kStop) break;
     if (end.next == SessionEnd::Next::kReopen) {
@@ -100,10 +108,10 @@ absl::Status Supervisor::Follow(bool* reopen) {
     absl::Duration pause = backoff_.Next();
     if (end.next == SessionEnd::Next::kWait)
       pause = std::max(pause, kRefusedPauseMin);
-    announcer_.status(absl::StrCat(end.next == SessionEnd::Next::kWait
-                                       ? "a transaction is refused: "
-                                       : "waiting for the publisher: ",
-                                   end.status.message()));
+    Announce(absl::StrCat(end.next == SessionEnd::Next::kWait
+                              ? "a transaction is refused: "
+                              : "waiting for the publisher: ",
+                          end.status.message()));
     if (!Pause(pause)) break;
   }
   // Best effort: the file may be locked or the disk full, and stopping must not
@@ -124,6 +132,9 @@ void Supervisor::NoteEnd(const SessionEnd& end) {
   const std::string text(end.status.message());
   const bool waits =
       end.next == SessionEnd::Next::kAgain && absl::IsUnavailable(end.status);
+  // A refused transaction was counted as that.
+  if (waits || end.next != SessionEnd::Next::kWait)
+    metrics_->CountError(waits ? ErrorKind::kConnection : ErrorKind::kOther);
   if (waits) {
     LogWarn("lost the publisher; trying again", {{"error", text}});
   } else {

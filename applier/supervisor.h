@@ -20,6 +20,7 @@
 #include "absl/time/time.h"
 #include "applier/backoff.h"
 #include "applier/config.h"
+#include "applier/metrics.h"
 #include "applier/publisher.h"
 #include "applier/replica.h"
 #include "applier/session.h"
@@ -37,7 +38,8 @@ struct Announcer {
 class Supervisor {
  public:
   Supervisor(const Config& config, Publisher& publisher, const StopSignal& stop,
-             Announcer announcer);
+             Announcer announcer,
+             std::shared_ptr<Metrics> metrics = std::make_shared<Metrics>());
 
   // OK or Cancelled: stopped. Anything else: only a person can go on, and the
   // text says how.
@@ -52,6 +54,8 @@ class Supervisor {
 
  private:
   bool Stopped();
+  // What is going on, to all who want to know.
+  void Announce(const std::string& text);
   absl::Status OpenReplica();
   // Until told to stop, or only a person can go on, or `*reopen`: the file is
   // not the one that was opened.
@@ -65,6 +69,7 @@ class Supervisor {
   Publisher& publisher_;
   const StopSignal& stop_;
   Announcer announcer_;
+  const std::shared_ptr<Metrics> metrics_;
   SessionMemory memory_;
   Backoff backoff_;
   std::atomic<std::int64_t> alive_micros_{0};

@@ -239,6 +239,8 @@ absl::StatusOr<std::int64_t> TableCopy::Load(ReplicaTable& table,
                      ParseCopyRow(line, shape.columns.size(), scratch));
     RETURN_IF_ERROR(writer.Insert(row).status());
     ++rows;
+    replica_.metrics().copied_rows.Add(1);
+    replica_.metrics().copied_bytes.Add(static_cast<std::int64_t>(line.size()));
     batch_bytes += static_cast<std::int64_t>(line.size());
     if (rate_.limited()) {
       rate_.Take(static_cast<std::int64_t>(line.size()), absl::Now());
@@ -358,6 +360,7 @@ absl::Status TableCopy::SwapIn(ReplicaTable& table, const CopiedTable& copied) {
                      " does not fit the table any more (", made.message(),
                      "). It was: ", object.sql)));
   }
+  replica_.metrics().copies.Add(1);
   return replica_.AddEvent("copied", table.shape.name, copied.snapshot_lsn,
                            absl::StrCat(copied.rows, " rows"));
 }

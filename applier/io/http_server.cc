@@ -1,0 +1,150 @@
+#include "applier/io/http_server.h"
+
+#include <civetweb.h>
+
+#include <exception>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+
+namespace sublite {
+namespace {
+
+// Prometheus asks once at a time; a few more for people, and for a client that
+// hangs.
+constexpr char kThreads[] = "4";
+constexpr std::size_t kPieceBytes = 16 * 1024;
+
+const char* Reason(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 503:
+      return "Service Unavailable";
+    default:
+      return "Internal Server Error";
+  }
+}
+
+HttpAnswer Plain(int status, const char* text) {
+  return {status, "text/plain; charset=utf-8", text};
+}
+
+// What no page of ours needs, no page may do.
+std::string Head(const HttpAnswer& answer) {
+  return absl::StrCat(
+      "HTTP/1.1 ", answer.status, " ", Reason(answer.status),
+      "\r\nContent-Type: ", answer.content_type,
+      "\r\nContent-Length: ", answer.body.size(),
+      "\r\nConnection: close\r\nCache-Control: no-store"
+      "\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY"
+      "\r\nReferrer-Policy: no-referrer\r\nContent-Security-Policy: "
+      "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "
+      "form-action 'none'; frame-ancestors 'none'\r\n",
+      answer.status == 405 ? "Allow: GET, HEAD\r\n" : "", "\r\n");
+}
+
+// An exception (no memory) must not reach civetweb, which is C.
+HttpAnswer Answer(const std::function<HttpAnswer()>& page) {
+  try {
+    return page();
+  } catch (const std::exception&) {
+    return Plain(500, "The page cannot be made.\n");
+  }
+}
+
+void Send(mg_connection* connection, std::string_view bytes) {
+  const absl::Time until = absl::Now() + HttpServer::kPatience;
+  while (!bytes.empty() && absl::Now() < until) {
+    const std::string_view piece = bytes.substr(0, kPieceBytes);
+    if (mg_write(connection, piece.data(), piece.size()) !=
+        static_cast<int>(piece.size()))
+      return;
+    bytes.remove_prefix(piece.size());
+  }
+}
+
+}  // namespace
+
+int HttpServer::Serve(mg_connection* connection) const {
+  const mg_request_info* request = mg_get_request_info(connection);
+  const std::string_view method =
+      request->request_method == nullptr ? "" : request->request_method;
+  const std::string_view path =
+      request->local_uri == nullptr ? "" : request->local_uri;
+  const auto page = pages_.find(std::string(path));
+  HttpAnswer answer;
+  if (method != "GET" && method != "HEAD") {
+    answer = Plain(405, "Only GET and HEAD.\n");
+  } else if (page == pages_.end()) {
+    answer = Plain(404, "There is no such page.\n");
+  } else {
+    answer = Answer(page->second);
+  }
+  Send(connection, Head(answer));
+  if (method != "HEAD") Send(connection, answer.body);
+  mg_disable_connection_keep_alive(connection);
+  return answer.status;
+}
+
+absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
+    const ListenAddress& address, Pages pages) {
+  static const unsigned initialized = mg_init_library(MG_FEATURES_DEFAULT);
+  static_cast<void>(initialized);
+  std::unique_ptr<HttpServer> server(new HttpServer(std::move(pages)));
+  const std::string ports = address.host.empty()
+                                ? absl::StrCat("+", address.port)
+                                : address.ToString();
+  const std::string patience =
+      absl::StrCat(absl::ToInt64Milliseconds(kPatience));
+  const char* options[] = {"listening_ports",
+                           ports.c_str(),
+                           "num_threads",
+                           kThreads,
+                           "connection_queue",
+                           "8",
+                           "listen_backlog",
+                           "32",
+                           "request_timeout_ms",
+                           patience.c_str(),
+                           "enable_keep_alive",
+                           "no",
+                           "max_request_size",
+                           "8192",
+                           nullptr};
+  mg_callbacks callbacks = {};
+  callbacks.begin_request = [](mg_connection* connection) {
+    const auto* self = static_cast<const HttpServer*>(
+        mg_get_request_info(connection)->user_data);
+    return self->Serve(connection);
+  };
+  // Nothing of what clients do wrong belongs into our log.
+  callbacks.log_message = [](const mg_connection*, const char*) { return 1; };
+  char text[256] = "";
+  unsigned code = 0;
+  mg_error_data error = {&code, text, sizeof text};
+  mg_init_data init = {&callbacks, server.get(), options};
+  server->context_ = mg_start2(&init, &error);
+  if (server->context_ == nullptr) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot listen on ", address.ToString(), ": ", text));
+  }
+  return server;
+}
+
+HttpServer::~HttpServer() {
+  if (context_ != nullptr) mg_stop(context_);
+}
+
+int HttpServer::port() const {
+  mg_server_port port = {};
+  return mg_get_server_ports(context_, 1, &port) == 1 ? port.port : 0;
+}
+
+}  // namespace sublite

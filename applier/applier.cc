@@ -94,7 +94,8 @@ absl::Status Applier::Do(const Step& step, const Message& message,
                      false);
       return absl::OkStatus();
     case Action::kBegin:
-      StartApplying(step.xid, std::get<BeginMessage>(message).final_lsn);
+      StartApplying(step.xid, std::get<BeginMessage>(message).final_lsn,
+                    std::get<BeginMessage>(message).commit_time);
       return absl::OkStatus();
     case Action::kApply:
       return Apply(message, relations_);
@@ -143,7 +144,9 @@ absl::Status Applier::Do(const Step& step, const Message& message,
 // ------------------------------------------------------------------------------------------------
 // transactions
 
-void Applier::StartApplying(Xid xid, Lsn commit_lsn) {
+void Applier::StartApplying(Xid xid, Lsn commit_lsn, PgTime commit_time) {
+  if (replica_.changes() != nullptr)
+    replica_.changes()->Begin(commit_lsn, commit_time, now_);
   applying_ = Applying{xid, commit_lsn, false};
   ++applying_number_;
   // The position is the end of a transaction, so a commit record before it has

@@ -152,14 +152,16 @@ class Applier {
   void NoteReceived(Lsn position);
   absl::Status Do(const Step& step, const Message& message,
                   std::string_view payload);
-  void StartApplying(Xid xid, Lsn commit_lsn);
+  void StartApplying(Xid xid, Lsn commit_lsn, PgTime commit_time);
   absl::Status EndApplying(Lsn end_lsn, PgTime commit_time);
   absl::Status Apply(const Message& message, RelationMap& relations);
   absl::Status ApplyTruncate(const TruncateMessage& message,
                              RelationMap& relations);
   absl::Status ApplyRow(ReplicaTable& table, RowKind kind,
+                        const Message& message,
                         const absl::StatusOr<Outcome>& outcome);
   void Count(ReplicaTable& table, RowKind kind);
+  absl::Status NoteChange(const ReplicaTable& table, const Message& message);
   absl::Status KeepMessage(const LogicalMessage& message);
 
   // ---- tables whose copy is under way

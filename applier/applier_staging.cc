@@ -91,7 +91,7 @@ absl::Status Applier::Replay(const StreamCommitMessage& message) {
         absl::StrCat("no spool for transaction ", message.xid));
   const std::unique_ptr<Spool> spool = std::move(found->second);
   spools_.erase(found);
-  StartApplying(message.xid, message.commit_lsn);
+  StartApplying(message.xid, message.commit_lsn, message.commit_time);
   RelationMap replayed;
   RETURN_IF_ERROR(spool->ForEach([&](const StagedRecord& record) {
     return ReplayRecord(record, replayed);
@@ -123,7 +123,7 @@ absl::Status Applier::Seal(Xid xid, std::string_view gid, Lsn prepare_lsn,
 }
 
 absl::Status Applier::CommitPrepared(const CommitPreparedMessage& message) {
-  StartApplying(message.xid, message.commit_lsn);
+  StartApplying(message.xid, message.commit_lsn, message.commit_time);
   const bool streamed = spools_.erase(message.xid) > 0;
   ASSIGN_OR_RETURN(
       const std::optional<std::int64_t> id,

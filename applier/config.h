@@ -74,6 +74,9 @@ struct Config {
     std::int64_t spill_limit = 0;
     OnGap on_gap = OnGap::kResync;
     bool drop_unpublished = false;
+    bool changes = false;  // these three: change_feed.h
+    absl::Duration changes_age = absl::Hours(24);
+    std::int64_t changes_size = 64 << 20;
   } replica;
   struct {
     LogLevel level = LogLevel::kInfo;

@@ -208,6 +208,7 @@ absl::Status Replica::Begin() {
 absl::Status Replica::Commit() {
   if (!in_transaction()) return absl::OkStatus();
   RETURN_IF_ERROR(WriteState());
+  if (changes_ != nullptr) RETURN_IF_ERROR(changes_->Prune(absl::Now()));
   RETURN_IF_ERROR(commit_.Run());
   NoteCommitted();
   position_pending_ = false;
@@ -220,6 +221,7 @@ absl::Status Replica::Commit() {
 
 void Replica::Rollback() {
   metrics_->RolledBack();
+  if (changes_ != nullptr) changes_->RolledBack();
   if (!in_transaction()) return;
   const absl::Status status = database_->Execute("rollback");
   if (!status.ok())

@@ -24,6 +24,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "applier/change_feed.h"
 #include "applier/clock.h"
 #include "applier/file_guard.h"
 #include "applier/io/sqlite.h"
@@ -78,6 +79,10 @@ class Replica {
 
   Database& database() { return *database_; }
   Metrics& metrics() { return *metrics_; }
+  // nullptr where replica.changes is off.
+  ChangeFeed* changes() { return changes_.get(); }
+  // Outside of a transaction, once; without options what is there goes.
+  absl::Status KeepChanges(const std::optional<ChangeFeedOptions>& options);
   const std::string& path() const { return path_; }
 
   // ---- transactions
@@ -199,6 +204,7 @@ class Replica {
   std::int64_t wal_bytes_counted_ = 0;
   std::unique_ptr<FileGuard> guard_;  // outlives the connection
   std::unique_ptr<Database> database_;
+  std::unique_ptr<ChangeFeed> changes_;  // gone before the database
   ReplicaState state_;
   std::vector<std::unique_ptr<ReplicaTable>> tables_;
   std::uint64_t generation_ = 1;

@@ -1,5 +1,5 @@
 // The part of Replica that serves those who watch it: what the slot keeps at
-// the publisher, and the metrics.
+// the publisher, the metrics, and the feed of changes.
 #include "absl/strings/str_cat.h"
 #include "applier/replica.h"
 #include "schema/status.h"
@@ -73,8 +73,22 @@ absl::Status Replica::LoadRetention() {
   return absl::OkStatus();
 }
 
+absl::Status Replica::KeepChanges(
+    const std::optional<ChangeFeedOptions>& options) {
+  if (options.has_value()) {
+    changes_ = std::make_unique<ChangeFeed>(*database_, path_, *options);
+    return changes_->Open();
+  }
+  ASSIGN_OR_RETURN(
+      const std::int64_t left,
+      database_->QueryInt("select exists (select 1 from sublite_changes)"));
+  if (left == 0) return absl::OkStatus();
+  return Transaction([this] { return ChangeFeed::Clear(*database_); });
+}
+
 void Replica::NoteCommitted() {
   metrics_->Committed();
+  if (changes_ != nullptr) changes_->Committed(state_.applied.value_or(Lsn()));
   const std::int64_t written = database_->wal_bytes_written();
   metrics_->wal_written_bytes.Add(written - wal_bytes_counted_);
   wal_bytes_counted_ = written;

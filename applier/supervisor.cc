@@ -52,6 +52,13 @@ absl::Status Supervisor::OpenReplica() {
   absl::StatusOr<std::unique_ptr<Replica>> opened = Replica::Open(
       path, [this] { return Stopped(); }, metrics_);
   if (!opened.ok()) return opened.status();
+  std::optional<ChangeFeedOptions> changes;
+  if (config_.replica.changes) {
+    changes.emplace();
+    changes->age = config_.replica.changes_age;
+    changes->bytes = config_.replica.changes_size;
+  }
+  RETURN_IF_ERROR((*opened)->KeepChanges(changes));
   absl::MutexLock lock(&mutex_);
   replica_ = *std::move(opened);
   return absl::OkStatus();

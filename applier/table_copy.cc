@@ -361,6 +361,13 @@ absl::Status TableCopy::SwapIn(ReplicaTable& table, const CopiedTable& copied) {
                      "). It was: ", object.sql)));
   }
   replica_.metrics().copies.Add(1);
+  if (replica_.changes() != nullptr) {
+    RETURN_IF_ERROR(replica_.changes()->Copied(table.shape,
+                                               copied.snapshot_lsn.valid()
+                                                   ? copied.snapshot_lsn
+                                                   : replica_.state().applied,
+                                               absl::Now()));
+  }
   return replica_.AddEvent("copied", table.shape.name, copied.snapshot_lsn,
                            absl::StrCat(copied.rows, " rows"));
 }

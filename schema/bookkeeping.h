@@ -14,6 +14,7 @@
 //   their changes: records of applier/staging.h, in parts sublite_messages
 //   logical decoding messages, if asked for sublite_events    what a person may
 //   want to know, newest last; the oldest go when there are more than 10,000
+//   sublite_changes   which rows changed, if asked for, newest last
 //   sublite_slot      one row: what the slot keeps at the publisher, when last
 //   asked sublite_requests  what `sublite resync` and `sublite skip` ask of the
 //   running process
@@ -143,6 +144,15 @@ create table if not exists sublite_events (
   sqlite_table text,
   lsn text,
   detail text
+);
+create table if not exists sublite_changes (
+  id integer primary key autoincrement,
+  sqlite_table text not null,
+  "key" text,                        -- see applier/change_feed.h
+  kind text not null,                -- insert, update, delete, truncate, copied
+  lsn text not null,
+  committed_at text,
+  applied_at text not null
 );
 create table if not exists sublite_slot (
   one integer primary key check (one = 1),

@@ -1,7 +1,13 @@
 #include "applier/io/http_server.h"
 
+#include <arpa/inet.h>
 #include <civetweb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <cstdint>
 #include <exception>
 #include <string_view>
 #include <utility>
@@ -70,6 +76,33 @@ void Send(mg_connection* connection, std::string_view bytes) {
   }
 }
 
+// Connects, and goes away.
+void Knock(const ListenAddress& address) {
+  const int family = address.ipv6 ? AF_INET6 : AF_INET;
+  const int client =
+      socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (client < 0) return;
+  const auto port = htons(static_cast<std::uint16_t>(address.port));
+  int refused = 0;
+  if (address.ipv6) {
+    sockaddr_in6 to = {};
+    to.sin6_family = AF_INET6;
+    to.sin6_port = port;
+    inet_pton(AF_INET6, address.host.c_str(), &to.sin6_addr);
+    refused = connect(client, reinterpret_cast<sockaddr*>(&to), sizeof to);
+  } else {
+    // 0.0.0.0 is this machine, too.
+    sockaddr_in to = {};
+    to.sin_family = AF_INET;
+    to.sin_port = port;
+    inet_pton(AF_INET, address.host.empty() ? "0.0.0.0" : address.host.c_str(),
+              &to.sin_addr);
+    refused = connect(client, reinterpret_cast<sockaddr*>(&to), sizeof to);
+  }
+  static_cast<void>(refused);
+  close(client);
+}
+
 }  // namespace
 
 int HttpServer::Serve(mg_connection* connection) const {
@@ -125,21 +158,47 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
     return self->Serve(connection);
   };
   // Nothing of what clients do wrong belongs into our log.
-  callbacks.log_message = [](const mg_connection*, const char*) { return 1; };
+  callbacks.log_message = [](const mg_connection* connection,
+                             const char* message) {
+    auto* self =
+        static_cast<HttpServer*>(mg_get_user_data(mg_get_context(connection)));
+    if (self != nullptr && self->starter_ == std::this_thread::get_id())
+      self->start_error_ = message;
+    return 1;
+  };
+  server->address_ = address;
+  server->starter_ = std::this_thread::get_id();
   char text[256] = "";
   unsigned code = 0;
   mg_error_data error = {&code, text, sizeof text};
   mg_init_data init = {&callbacks, server.get(), options};
   server->context_ = mg_start2(&init, &error);
+  server->starter_ = {};
   if (server->context_ == nullptr) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot listen on ", address.ToString(), ": ", text));
+    const std::string& why = server->start_error_;
+    return absl::UnavailableError(absl::StrCat("cannot listen on ",
+                                               address.ToString(), ": ",
+                                               why.empty() ? text : why));
   }
   return server;
 }
 
 HttpServer::~HttpServer() {
-  if (context_ != nullptr) mg_stop(context_);
+  if (context_ == nullptr) return;
+  // civetweb looks only every two seconds whether it is to stop, or when a
+  // client comes.
+  std::atomic<bool> stopped{false};
+  ListenAddress address = address_;
+  address.port = port();
+  std::thread knocking([&] {
+    while (!stopped.load()) {
+      Knock(address);
+      absl::SleepFor(absl::Milliseconds(10));
+    }
+  });
+  mg_stop(context_);
+  stopped.store(true);
+  knocking.join();
 }
 
 int HttpServer::port() const {

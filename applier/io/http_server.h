@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -53,6 +54,9 @@ class HttpServer {
   int Serve(mg_connection* connection) const;
 
   const Pages pages_;
+  ListenAddress address_;
+  std::thread::id starter_;
+  std::string start_error_;  // what civetweb said to `starter_`
   mg_context* context_ = nullptr;
 };
 

@@ -83,6 +83,7 @@ absl::StatusOr<std::unique_ptr<Replica>> Replica::Open(
   RETURN_IF_ERROR(replica->Prepare());
   replica->guard_->Remember();
   RETURN_IF_ERROR(replica->Reload());
+  RETURN_IF_ERROR(replica->BeginMetrics());
   return replica;
 }
 

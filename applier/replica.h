@@ -190,6 +190,10 @@ class Replica {
   absl::Status WriteState();
   absl::Status WriteRetention();
   absl::Status LoadRetention();
+  // What the file says until something newer is known.
+  absl::Status BeginMetrics();
+  void NoteRetention();
+  void NoteTables();
   // After each commit.
   void NoteCommitted();
   // All of -wal into the main file. Gentler to readers than EmptyWal: they may

@@ -1,6 +1,8 @@
 // The part of Replica that serves those who watch it: what the slot keeps at
 // the publisher, the metrics, and the feed of changes.
-#include "absl/strings/str_cat.h"
+#include <algorithm>
+#include <array>
+
 #include "applier/replica.h"
 #include "schema/status.h"
 
@@ -16,6 +18,41 @@ std::int64_t Seconds(absl::Duration duration) {
 void Replica::SetRetention(const Retention& retention) {
   retention_ = retention;
   retention_pending_ = true;
+  NoteRetention();
+}
+
+void Replica::NoteRetention() {
+  if (!retention_.has_value()) return;
+  const std::optional<std::int64_t> safe = retention_->safe_bytes;
+  metrics_->publisher_lsn.Set(
+      static_cast<std::int64_t>(retention_->wal_end.value()));
+  metrics_->slot_retained_bytes.Set(retention_->retained_bytes());
+  metrics_->slot_safe_bytes.Set(
+      safe.has_value() ? std::max<std::int64_t>(*safe, 0) : -1);
+  const std::optional<absl::Duration> offline = OfflineTime(*retention_);
+  metrics_->slot_offline_seconds.Set(offline.has_value() ? Seconds(*offline)
+                                                         : -1);
+}
+
+absl::Status Replica::BeginMetrics() {
+  NoteRetention();
+  NoteTables();
+  if (state_.applied.has_value())
+    metrics_->applied_lsn.Set(
+        static_cast<std::int64_t>(state_.applied->value()));
+  ASSIGN_OR_RETURN(
+      Statement select,
+      database_->Prepare("select strftime('%s', contact_at) * 1000000, "
+                         "strftime('%s', applied_commit_time) * 1000000 from "
+                         "sublite_state"));
+  ASSIGN_OR_RETURN(const bool row, select.Step());
+  if (!row) return absl::OkStatus();
+  if (!select.IsNull(0)) {
+    metrics_->contact_at.Set(select.Int(0));
+    metrics_->as_of.Set(std::max(metrics_->as_of.get(), select.Int(0)));
+  }
+  if (!select.IsNull(1)) metrics_->applied_commit_at.Set(select.Int(1));
+  return absl::OkStatus();
 }
 
 absl::Status Replica::WriteRetention() {
@@ -97,6 +134,10 @@ void Replica::NoteCommitted() {
         static_cast<std::int64_t>(state_.applied->value()));
   if (commit_time_.has_value())
     metrics_->applied_commit_at.Set(absl::ToUnixMicros(ToTime(*commit_time_)));
+  NoteTables();
+}
+
+void Replica::NoteTables() {
   if (metrics_generation_ == generation_) return;
   metrics_generation_ = generation_;
   std::array<std::int64_t, 5> states = {};

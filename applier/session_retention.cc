@@ -42,17 +42,6 @@ absl::Status Session::AskRetention(absl::Time now) {
     retention->wal_rate =
         WalRate(*replica_.retention(), now, retention->wal_end);
   replica_.SetRetention(*retention);
-  Metrics& metrics = replica_.metrics();
-  metrics.publisher_lsn.Set(
-      static_cast<std::int64_t>(retention->wal_end.value()));
-  metrics.slot_retained_bytes.Set(retention->retained_bytes());
-  metrics.slot_safe_bytes.Set(
-      retention->safe_bytes.has_value()
-          ? std::max<std::int64_t>(*retention->safe_bytes, 0)
-          : -1);
-  const std::optional<absl::Duration> offline = OfflineTime(*retention);
-  metrics.slot_offline_seconds.Set(
-      offline.has_value() ? absl::ToInt64Seconds(*offline) : -1);
   return absl::OkStatus();
 }
 

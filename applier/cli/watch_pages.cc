@@ -73,8 +73,7 @@ HttpAnswer HealthAnswer(const Metrics& metrics, absl::Time alive_at,
   if (phase == Phase::kStreaming || phase == Phase::kCopying)
     return {200, kType, what + "\n"};
   const std::string note = metrics.note();
-  return {503, kType,
-          note.empty() ? what + "\n" : absl::StrCat(what, ": ", note, "\n")};
+  return {503, kType, absl::StrCat(note.empty() ? what : note, "\n")};
 }
 
 WatchPages::WatchPages(const Config& config, std::shared_ptr<Metrics> metrics,

@@ -205,6 +205,13 @@ TEST_F(PipelineWatchTest, WhatTheSlotKeepsIsWrittenWithOtherThings) {
   Kill();
   OpenReplica();
   EXPECT_EQ(replica_->retention()->safe_bytes, 12345);
+  EXPECT_EQ(replica_->metrics().slot_safe_bytes.get(), 12345);
+  // So is how old the rows are, though nobody is connected.
+  EXPECT_EQ(replica_->metrics().as_of.get() / 1000000,
+            Int("select strftime('%s', contact_at) from sublite_state"));
+  EXPECT_EQ(
+      replica_->metrics().tables[static_cast<int>(TableState::kReady)].get(),
+      1);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "applier/log.h"
-#include "applier/wire/copy_text.h"
+#include "applier/wire/copy_rows.h"
 #include "schema/identifier.h"
 #include "schema/status.h"
 
@@ -89,19 +89,16 @@ absl::Status ChunkCopy::Begin(ReplicaTable& table, const TableReader& reader,
 }
 
 absl::StatusOr<ChunkCopy::Step> ChunkCopy::Next(ReplicaTable& table) {
-  CopyRange range;
-  range.limit = kFirstRows;
+  CopyRequest request;
+  request.limit = kFirstRows;
   if (config_.replica.copy_chunk_rows > 0) {
-    range.limit = config_.replica.copy_chunk_rows;
+    request.limit = config_.replica.copy_chunk_rows;
   } else if (table.partial != nullptr && table.partial->chunk_rows > 0) {
-    range.limit = table.partial->chunk_rows;
+    request.limit = table.partial->chunk_rows;
   }
-  if (table.partial != nullptr) {
-    for (std::int64_t value : table.partial->upto)
-      range.after.push_back(absl::StrCat(value));
-  }
+  if (table.partial != nullptr) request.after = table.partial->UptoTexts();
   ASSIGN_OR_RETURN(const std::unique_ptr<TableReader> reader,
-                   copy_.TryRead(table, range));
+                   copy_.TryRead(table, request));
   if (reader == nullptr) return Step::kNotYet;
   if (!reader->table().problem.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -121,17 +118,19 @@ absl::StatusOr<ChunkCopy::Step> ChunkCopy::Next(ReplicaTable& table) {
   const absl::Time began = absl::Now();
   const absl::Status status = replica_.Transaction([&]() -> absl::Status {
     if (table.partial == nullptr) RETURN_IF_ERROR(Begin(table, *reader, shape));
-    return Load(table, *reader, range.limit);
+    return Load(table, *reader, request.limit);
   });
   if (!status.ok()) return status;
-  AdaptSize(*table.partial, range.limit, absl::Now() - began);
+  AdaptSize(*table.partial, request.limit, absl::Now() - began);
   return Step::kCopied;
 }
 
 absl::Status ChunkCopy::Load(ReplicaTable& table, TableReader& reader,
                              std::int64_t limit) {
   PartialCopy& partial = *table.partial;
-  CopyScratch scratch;
+  CopyRows parser(reader.form(), partial.shape.columns.size());
+  std::string_view message;
+  Tuple row;
   CopyChunk chunk{partial.upto, {}, reader.snapshot(), reader.snapshot_lsn()};
   std::int64_t rows = 0;
   std::int64_t bytes = 0;
@@ -143,14 +142,14 @@ absl::Status ChunkCopy::Load(ReplicaTable& table, TableReader& reader,
                 copy_.rate().bytes_per_second(), kChunkBytesMax))
           : kChunkBytesMax;
   while (bytes < bytes_max) {
-    std::string_view line;
-    ASSIGN_OR_RETURN(const bool more, reader.Next(&line));
+    ASSIGN_OR_RETURN(const bool more, reader.Next(&message));
     if (!more) {
+      RETURN_IF_ERROR(parser.End());
       at_end = rows < limit;
       break;
     }
-    ASSIGN_OR_RETURN(const Tuple row,
-                     ParseCopyRow(line, partial.shape.columns.size(), scratch));
+    ASSIGN_OR_RETURN(const bool has_row, parser.Parse(message, &row));
+    if (!has_row) continue;
     ASSIGN_OR_RETURN(const Outcome outcome, partial.writer->Insert(row));
     ASSIGN_OR_RETURN(chunk.upto, partial.KeyOf(row));
     if (outcome != Outcome::kDone ||
@@ -160,10 +159,11 @@ absl::Status ChunkCopy::Load(ReplicaTable& table, TableReader& reader,
                        ": its rows do not come in the order of their keys"));
     }
     ++rows;
-    bytes += static_cast<std::int64_t>(line.size());
     replica_.metrics().copied_rows.Add(1);
-    replica_.metrics().copied_bytes.Add(static_cast<std::int64_t>(line.size()));
-    copy_.rate().Take(static_cast<std::int64_t>(line.size()), absl::Now());
+    replica_.metrics().copied_bytes.Add(
+        static_cast<std::int64_t>(message.size()));
+    bytes += static_cast<std::int64_t>(message.size());
+    copy_.rate().Take(static_cast<std::int64_t>(message.size()), absl::Now());
     if ((rows & 0xfff) == 0 && stop_())
       return absl::CancelledError("told to stop");
   }

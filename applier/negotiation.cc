@@ -118,13 +118,15 @@ class Negotiation {
       why = absl::StrCat(
           "publisher.binary needs a database in UTF8, this one is in ",
           facts_.encoding);
-    } else if (!facts_.undecodable.empty()) {
-      why =
-          absl::StrCat("publisher.binary cannot be had: ", facts_.undecodable);
     }
-    result_.binary = why.empty();
+    result_.binary_copies = why.empty();
+    result_.binary = why.empty() && facts_.undecodable.empty();
     if (!why.empty()) {
       Say(Note::Level::kWarn, absl::StrCat(why, "; rows arrive as text"));
+    } else if (!result_.binary) {
+      Say(Note::Level::kWarn,
+          absl::StrCat("publisher.binary cannot be had for the stream: ",
+                       facts_.undecodable, "; its rows arrive as text"));
     }
   }
 

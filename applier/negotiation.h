@@ -57,6 +57,10 @@ struct Negotiated {
   bool messages = false;
   bool origin_none = false;
 
+  // For COPY: each table decides for itself whether all of its types have a
+  // binary decoder.
+  bool binary_copies = false;
+
   std::vector<Note> notes;
 };
 

@@ -25,24 +25,6 @@ absl::StatusOr<CopyKey> ParseEnd(std::string_view text) {
 
 }  // namespace
 
-std::string FormatCopyKey(const CopyKey& key) {
-  return absl::StrJoin(key, ",");
-}
-
-absl::StatusOr<CopyKey> ParseCopyKey(std::string_view text) {
-  CopyKey key;
-  if (text.empty()) return key;
-  for (const absl::string_view part : absl::StrSplit(View(text), ',')) {
-    std::int64_t value = 0;
-    if (!absl::SimpleAtoi(part, &value)) {
-      return absl::DataLossError(
-          absl::StrCat("sublite_copies holds the broken key ", View(text)));
-    }
-    key.push_back(value);
-  }
-  return key;
-}
-
 std::string FormatChunks(const std::deque<CopyChunk>& chunks) {
   return absl::StrJoin(
       chunks, "\n", [](std::string* out, const CopyChunk& chunk) {
@@ -93,7 +75,7 @@ bool CanCopyInChunks(const TableShape& shape) {
   // With another identity an old row does not tell its key.
   return !key.empty() && shape.replica_identity != 'i' &&
          std::all_of(key.begin(), key.end(), [&](int place) {
-           return shape.columns[place].type.kind == ValueKind::kInteger;
+           return IsCopyKeyType(shape.columns[place].type);
          });
 }
 
@@ -124,20 +106,31 @@ void PartialCopy::ForgetPassed(Lsn applied) {
 
 absl::StatusOr<CopyKey> PartialCopy::KeyOf(Tuple row) const {
   CopyKey values;
+  values.reserve(key.size());
   std::string scratch;
   for (int place : key) {
+    const ColumnType& type = shape.columns[place].type;
     SqlValue value;
-    if (static_cast<std::size_t>(place) >= row.size() ||
-        row[place].is_unchanged() ||
-        !ToSqlValue(row[place], shape.columns[place].type, &scratch, &value)
-             .ok() ||
-        value.kind != SqlValue::Kind::kInteger) {
+    absl::StatusOr<CopyKeyPart> part = absl::OutOfRangeError("");
+    if (static_cast<std::size_t>(place) < row.size() &&
+        !row[place].is_unchanged() &&
+        ToSqlValue(row[place], type, &scratch, &value).ok()) {
+      part = ToCopyKeyPart(value, type);
+    }
+    if (!part.ok()) {
       return absl::OutOfRangeError(absl::StrCat(
           "table ", shape.FullName(), ": a row without a key to compare"));
     }
-    values.push_back(value.integer);
+    values.push_back(*std::move(part));
   }
   return values;
+}
+
+std::vector<std::string> PartialCopy::UptoTexts() const {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < upto.size() && i < key.size(); ++i)
+    texts.push_back(CopyKeyText(upto[i], shape.columns[key[i]].type));
+  return texts;
 }
 
 }  // namespace sublite

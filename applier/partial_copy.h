@@ -16,8 +16,8 @@
 // going to bring and which are then left out. When all chunks are there and the
 // stream has passed the last one's position, the table is the publisher's.
 //
-// Which keys can be compared here as PostgreSQL compares them decides which
-// tables are copied like this: those of integers.
+// Which keys can be compared here as PostgreSQL compares them (copy_key.h)
+// decides which tables are copied like this.
 //
 // Pure data; kept in sublite_copies (schema/bookkeeping.h). Threads: one.
 #ifndef SUBLITE_APPLIER_PARTIAL_COPY_H_
@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "applier/copy_key.h"
 #include "applier/snapshot.h"
 #include "applier/table_writer.h"
 #include "applier/wire/lsn.h"
@@ -38,13 +39,6 @@
 #include "schema/table.h"
 
 namespace sublite {
-
-// The primary key's values in its order. Compares as PostgreSQL does.
-using CopyKey = std::vector<std::int64_t>;
-
-// `5,-7`; "" for an empty key. DataLoss for anything else.
-std::string FormatCopyKey(const CopyKey& key);
-absl::StatusOr<CopyKey> ParseCopyKey(std::string_view text);
 
 struct CopyChunk {
   CopyKey after;  // exclusive; empty: from the beginning
@@ -98,6 +92,9 @@ struct PartialCopy {
 
   // The key of a row; OutOfRange if it has none that could be compared.
   absl::StatusOr<CopyKey> KeyOf(Tuple row) const;
+  // What the rows that are still to come are behind, as PostgreSQL reads it;
+  // empty: nothing yet.
+  std::vector<std::string> UptoTexts() const;
 };
 
 }  // namespace sublite

@@ -27,6 +27,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "applier/snapshot.h"
+#include "applier/wire/copy_rows.h"
 #include "applier/wire/lsn.h"
 #include "schema/relation.h"
 
@@ -156,12 +157,13 @@ class ReplicationStream {
   virtual absl::Time LastHeard() const = 0;
 };
 
-// A part of a table, by its primary key.
-struct CopyRange {
+// What is to be read of a table: all of it, or a part by its primary key.
+struct CopyRequest {
   std::vector<std::string> after;  // the key, as text, behind which the rows
                                    // begin; empty: from the first
   std::int64_t limit = 0;          // rows at most, in the order of the key; 0:
                                    // all, in any order
+  bool binary = false;  // in binary form if every column has a decoder
 };
 
 // The rows of one table in one snapshot: one REPEATABLE READ, READ ONLY
@@ -179,9 +181,12 @@ class TableReader {
   virtual const PublishedTable& table() const = 0;
   virtual const PgTypes& types() const = 0;
 
-  // The next row in COPY text format, with its newline; false at the end.
-  // `*row` is valid until the next call.
-  virtual absl::StatusOr<bool> Next(std::string_view* row) = 0;
+  // What CopyRows (wire/copy_rows.h) has to take the messages as.
+  virtual CopyForm form() const = 0;
+
+  // The next CopyData message, false at the end: in text format a row with its
+  // newline. `*message` is valid until the next call.
+  virtual absl::StatusOr<bool> Next(std::string_view* message) = 0;
 };
 
 class Publisher {
@@ -222,7 +227,8 @@ class Publisher {
   // primary key; of one that turns out to have none all rows are read.
   virtual absl::StatusOr<std::unique_ptr<TableReader>> ReadTable(
       const std::string& pg_schema, const std::string& pg_table,
-      const std::vector<std::string>& publications, const CopyRange& range) = 0;
+      const std::vector<std::string>& publications,
+      const CopyRequest& request) = 0;
 
   // Runs one statement on the ordinary connection; rows of values in text form,
   // NULL as "". For questions that only `check` asks (privileges, free slots),

@@ -115,12 +115,7 @@ absl::Status Replica::Prepare() {
                          "pragma legacy_alter_table = on;"));
   database_->CheckpointAt(4000);
   RETURN_IF_ERROR(database_->KeepWalFiles());
-  // An earlier process may have died of a sync that failed: see SyncWal. Where
-  // readers are in the way it has to do without.
-  const absl::Status emptied = database_->EmptyWal();
-  if (!emptied.ok())
-    LogDebug("the log was not emptied at the start",
-             {{"error", std::string(emptied.message())}});
+  database_->DoubtWal();
   ASSIGN_OR_RETURN(begin_, database_->Prepare("begin immediate"));
   ASSIGN_OR_RETURN(commit_, database_->Prepare("commit"));
   RETURN_IF_ERROR(Transaction([this] {

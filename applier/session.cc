@@ -240,6 +240,7 @@ absl::Status Session::Agree() {
           Undecodable(copy_.ShapeOf(published, catalog_.types));
   }
   agreed_ = Negotiate(config_, facts_);
+  copy_.SetBinary(agreed_.binary_copies);
   for (const Note& note : agreed_.notes) {
     if (note.level == Note::Level::kRefuse)
       return absl::FailedPreconditionError(note.text);

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "applier/log.h"
-#include "applier/wire/copy_text.h"
+#include "applier/wire/copy_rows.h"
 #include "schema/identifier.h"
 #include "schema/status.h"
 
@@ -140,27 +140,46 @@ bool TableCopy::SeesAllEnded(const Snapshot& snapshot,
 }
 
 absl::StatusOr<std::unique_ptr<TableReader>> TableCopy::TryRead(
-    const ReplicaTable& table, const CopyRange& range) {
+    const ReplicaTable& table, const CopyRequest& part) {
+  CopyRequest request = part;
+  request.binary = binary_;
   ASSIGN_OR_RETURN(
       std::unique_ptr<TableReader> reader,
       publisher_.ReadTable(table.shape.pg_schema, table.shape.pg_table,
-                           config_.publisher.publications, range));
+                           config_.publisher.publications, request));
   std::uint64_t missing = 0;
   if (!SeesAllEnded(reader->snapshot(), &missing)) reader.reset();
+  if (reader != nullptr) SayIfText(*reader);
   return reader;
+}
+
+void TableCopy::SayIfText(const TableReader& reader) {
+  if (!binary_ || reader.form() == CopyForm::kBinary) return;
+  const TableShape shape = ShapeOf(reader.table(), reader.types());
+  const TableColumn* column = FindUncopyable(shape);
+  if (column == nullptr || !said_text_.insert(shape.FullName()).second) return;
+  LogInfo("the table is copied as text, since a type has no binary form here",
+          {{"table", shape.FullName()},
+           {"column", column->pg_name},
+           {"type", column->pg_type}});
 }
 
 absl::StatusOr<std::unique_ptr<TableReader>> TableCopy::Read(
     const ReplicaTable& table) {
   absl::Duration pause = absl::Milliseconds(10);
   bool told = false;
+  CopyRequest whole;
+  whole.binary = binary_;
   while (true) {
     ASSIGN_OR_RETURN(
         std::unique_ptr<TableReader> reader,
         publisher_.ReadTable(table.shape.pg_schema, table.shape.pg_table,
-                             config_.publisher.publications, CopyRange()));
+                             config_.publisher.publications, whole));
     std::uint64_t missing = 0;
-    if (SeesAllEnded(reader->snapshot(), &missing)) return reader;
+    if (SeesAllEnded(reader->snapshot(), &missing)) {
+      SayIfText(*reader);
+      return reader;
+    }
     reader.reset();
     if (stop_()) return absl::CancelledError("told to stop");
     if (!told && pause > absl::Milliseconds(500)) {
@@ -224,8 +243,9 @@ absl::StatusOr<std::int64_t> TableCopy::Load(ReplicaTable& table,
                                              const TableShape& shape,
                                              const std::string& hidden) {
   TableWriter writer(replica_.database(), shape, hidden);
-  CopyScratch scratch;
-  std::string_view line;
+  CopyRows parser(reader.form(), shape.columns.size());
+  std::string_view message;
+  Tuple row;
   std::int64_t rows = 0;
   std::int64_t batch_bytes = 0;
   absl::Time told = absl::Now();
@@ -233,17 +253,18 @@ absl::StatusOr<std::int64_t> TableCopy::Load(ReplicaTable& table,
   const double expected = reader.table().estimated_rows;
   RETURN_IF_ERROR(replica_.Begin());
   while (true) {
-    ASSIGN_OR_RETURN(const bool more, reader.Next(&line));
+    ASSIGN_OR_RETURN(const bool more, reader.Next(&message));
     if (!more) break;
-    ASSIGN_OR_RETURN(const Tuple row,
-                     ParseCopyRow(line, shape.columns.size(), scratch));
+    ASSIGN_OR_RETURN(const bool has_row, parser.Parse(message, &row));
+    if (!has_row) continue;
     RETURN_IF_ERROR(writer.Insert(row).status());
     ++rows;
     replica_.metrics().copied_rows.Add(1);
-    replica_.metrics().copied_bytes.Add(static_cast<std::int64_t>(line.size()));
-    batch_bytes += static_cast<std::int64_t>(line.size());
+    replica_.metrics().copied_bytes.Add(
+        static_cast<std::int64_t>(message.size()));
+    batch_bytes += static_cast<std::int64_t>(message.size());
     if (rate_.limited()) {
-      rate_.Take(static_cast<std::int64_t>(line.size()), absl::Now());
+      rate_.Take(static_cast<std::int64_t>(message.size()), absl::Now());
       RETURN_IF_ERROR(WaitForRate());
     }
     if (batch_bytes < kBatchBytes && (rows & 0xfff) != 0) continue;
@@ -261,6 +282,7 @@ absl::StatusOr<std::int64_t> TableCopy::Load(ReplicaTable& table,
     RETURN_IF_ERROR(replica_.Commit());
     RETURN_IF_ERROR(replica_.Begin());
   }
+  RETURN_IF_ERROR(parser.End());
   RETURN_IF_ERROR(replica_.SetCopyProgress(table, rows, expected));
   if (!inside) RETURN_IF_ERROR(replica_.Commit());
   progress_(table, rows, static_cast<double>(rows));

@@ -86,10 +86,10 @@ class TableCopy {
             Progress progress);
 
   absl::StatusOr<CopiedTable> Fill(ReplicaTable& table);
-  // For a copy in parts: the rows of `range`, or nullptr if the publisher's
+  // For a copy in parts: the rows of `request`, or nullptr if the publisher's
   // snapshots do not yet see all that has ended in the stream.
   absl::StatusOr<std::unique_ptr<TableReader>> TryRead(
-      const ReplicaTable& table, const CopyRange& range);
+      const ReplicaTable& table, const CopyRequest& request);
   // FailedPrecondition where something else has the table's name.
   absl::Status CheckName(const ReplicaTable& table, const TableShape& shape);
   // An empty hidden table; CheckName is asked first.
@@ -107,6 +107,9 @@ class TableCopy {
   // slot is being made.
   void SetSlotSnapshot(const Snapshot& snapshot) { slot_snapshot_ = snapshot; }
 
+  // Whether the publisher can be asked for rows in binary form.
+  void SetBinary(bool binary) { binary_ = binary; }
+
   // What all copies of this connection share.
   CopyRate& rate() { return rate_; }
 
@@ -118,6 +121,7 @@ class TableCopy {
 
  private:
   absl::StatusOr<std::unique_ptr<TableReader>> Read(const ReplicaTable& table);
+  void SayIfText(const TableReader& reader);
   bool SeesAllEnded(const Snapshot& snapshot, std::uint64_t* missing) const;
   absl::StatusOr<std::int64_t> Load(ReplicaTable& table, TableReader& reader,
                                     const TableShape& shape,
@@ -133,6 +137,8 @@ class TableCopy {
   Progress progress_;
   std::optional<Snapshot> slot_snapshot_;
   CopyRate rate_;
+  bool binary_ = false;
+  absl::flat_hash_set<std::string> said_text_;
 };
 
 }  // namespace sublite

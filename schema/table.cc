@@ -157,6 +157,16 @@ const TableColumn* FindUndecodable(const TableShape& shape) {
   return nullptr;
 }
 
+const TableColumn* FindUncopyable(const TableShape& shape) {
+  for (const TableColumn& column : shape.columns) {
+    if (!HasBinaryDecoder(column.type) ||
+        column.type.form == BinaryForm::kTextOnly) {
+      return &column;
+    }
+  }
+  return nullptr;
+}
+
 std::string CreateTableSql(const TableShape& shape, std::string_view name) {
   std::string sql = absl::StrCat("CREATE TABLE ", QuoteIdentifier(name), " (");
   for (std::size_t i = 0; i < shape.columns.size(); ++i) {

@@ -68,6 +68,9 @@ bool SameRows(const TableShape& a, const TableShape& b);
 // The first column whose values the stream cannot be asked for in binary form;
 // nullptr without one.
 const TableColumn* FindUndecodable(const TableShape& shape);
+// The same for COPY, which, unlike the stream, refuses types that have no send
+// function.
+const TableColumn* FindUncopyable(const TableShape& shape);
 
 // CREATE TABLE under `name`.
 std::string CreateTableSql(const TableShape& shape, std::string_view name);

@@ -13,6 +13,7 @@
 #include "applier/io/libpq_standby.h"
 #include "schema/identifier.h"
 #include "schema/status.h"
+#include "schema/table.h"
 
 namespace sublite {
 namespace {
@@ -60,12 +61,12 @@ class LibpqTableReader final : public TableReader {
  public:
   LibpqTableReader(std::shared_ptr<OrdinarySessions> sessions,
                    std::string pg_schema, std::string pg_table,
-                   std::vector<std::string> publications, CopyRange range)
+                   std::vector<std::string> publications, CopyRequest request)
       : sessions_(std::move(sessions)),
         pg_schema_(std::move(pg_schema)),
         pg_table_(std::move(pg_table)),
         publications_(std::move(publications)),
-        range_(std::move(range)),
+        request_(std::move(request)),
         doing_(absl::StrCat("copying ", QualifiedName(pg_schema_, pg_table_))) {
   }
 
@@ -79,7 +80,8 @@ class LibpqTableReader final : public TableReader {
   Lsn snapshot_lsn() const override { return snapshot_lsn_; }
   const PublishedTable& table() const override { return table_; }
   const PgTypes& types() const override { return types_; }
-  absl::StatusOr<bool> Next(std::string_view* row) override;
+  CopyForm form() const override { return form_; }
+  absl::StatusOr<bool> Next(std::string_view* message) override;
 
  private:
   absl::Status FindTable();
@@ -95,7 +97,7 @@ class LibpqTableReader final : public TableReader {
   const std::string pg_schema_;
   const std::string pg_table_;
   const std::vector<std::string> publications_;
-  const CopyRange range_;
+  const CopyRequest request_;
   const std::string doing_;
 
   std::unique_ptr<Connection> session_;  // null once the rows have ended
@@ -107,6 +109,7 @@ class LibpqTableReader final : public TableReader {
   Lsn snapshot_lsn_;
   PublishedTable table_;
   PgTypes types_;
+  CopyForm form_ = CopyForm::kText;
   std::size_t largest_row_ = 0;
 };
 
@@ -178,7 +181,7 @@ absl::Status LibpqTableReader::LockByReading() {
   PublishedTable unfiltered = published->tables[0];
   unfiltered.row_filter.clear();
   return guard_
-      ->Query(absl::StrCat(kBegin, "; ", SelectRows(unfiltered, CopyRange()),
+      ->Query(absl::StrCat(kBegin, "; ", SelectRows(unfiltered, CopyRequest()),
                            " LIMIT 0"),
               doing_, Patient())
       .status();
@@ -247,12 +250,17 @@ absl::Status LibpqTableReader::Open() {
   RETURN_IF_ERROR(Lock());
   RETURN_IF_ERROR(TakeSnapshot());
   RETURN_IF_ERROR(Describe());
-  if (range_.limit > 0)
+  if (request_.limit > 0)
     RETURN_IF_ERROR(session_->Query(kByIndex, doing_).status());
+  if (request_.binary &&
+      FindUncopyable(ShapeFor(table_, types_, NamingOptions())) == nullptr) {
+    form_ = CopyForm::kBinary;
+  }
   ASSIGN_OR_RETURN(
       const Result result,
       session_->Query(
-          absl::StrCat("COPY (", SelectRows(table_, range_), ") TO STDOUT"),
+          absl::StrCat("COPY (", SelectRows(table_, request_), ") TO STDOUT",
+                       form_ == CopyForm::kBinary ? " (FORMAT binary)" : ""),
           doing_, Patient()));
   if (!result.IsCopyOut()) {
     return absl::DataLossError(absl::StrCat(doing_, ": COPY did not begin"));
@@ -264,11 +272,12 @@ absl::Status LibpqTableReader::Open() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> LibpqTableReader::Next(std::string_view* row) {
+absl::StatusOr<bool> LibpqTableReader::Next(std::string_view* message) {
   if (session_ == nullptr) return false;
-  ASSIGN_OR_RETURN(const bool more, session_->CopyRow(row, doing_, Patient()));
+  ASSIGN_OR_RETURN(const bool more,
+                   session_->CopyRow(message, doing_, Patient()));
   if (more) {
-    largest_row_ = std::max(largest_row_, row->size());
+    largest_row_ = std::max(largest_row_, message->size());
     return true;
   }
   RETURN_IF_ERROR(session_->Query("COMMIT", doing_).status());
@@ -280,7 +289,8 @@ absl::StatusOr<bool> LibpqTableReader::Next(std::string_view* row) {
 
 }  // namespace
 
-std::string SelectRows(const PublishedTable& table, const CopyRange& range) {
+std::string SelectRows(const PublishedTable& table,
+                       const CopyRequest& request) {
   const auto quoted = [](std::string* out, const std::string& name) {
     out->append(QuoteIdentifier(name));
   };
@@ -294,12 +304,12 @@ std::string SelectRows(const PublishedTable& table, const CopyRange& range) {
   std::vector<std::string> conditions;
   if (!table.row_filter.empty())
     conditions.push_back(absl::StrCat("(", table.row_filter, ")"));
-  const bool ordered = range.limit > 0 && !table.primary_key.empty();
+  const bool ordered = request.limit > 0 && !table.primary_key.empty();
   const std::string key = absl::StrJoin(table.primary_key, ",", quoted);
-  if (ordered && range.after.size() == table.primary_key.size()) {
+  if (ordered && request.after.size() == table.primary_key.size()) {
     conditions.push_back(absl::StrCat(
         "(", key, ") > (",
-        absl::StrJoin(range.after, ",",
+        absl::StrJoin(request.after, ",",
                       [](std::string* out, const std::string& value) {
                         out->append(QuoteLiteral(value));
                       }),
@@ -307,16 +317,17 @@ std::string SelectRows(const PublishedTable& table, const CopyRange& range) {
   }
   if (!conditions.empty())
     absl::StrAppend(&sql, " WHERE ", absl::StrJoin(conditions, " AND "));
-  if (ordered) absl::StrAppend(&sql, " ORDER BY ", key, " LIMIT ", range.limit);
+  if (ordered)
+    absl::StrAppend(&sql, " ORDER BY ", key, " LIMIT ", request.limit);
   return sql;
 }
 
 absl::StatusOr<std::unique_ptr<TableReader>> OpenTableReader(
     std::shared_ptr<OrdinarySessions> sessions, const std::string& pg_schema,
     const std::string& pg_table, const std::vector<std::string>& publications,
-    const CopyRange& range) {
+    const CopyRequest& request) {
   auto reader = std::make_unique<LibpqTableReader>(
-      std::move(sessions), pg_schema, pg_table, publications, range);
+      std::move(sessions), pg_schema, pg_table, publications, request);
   RETURN_IF_ERROR(reader->Open());
   return reader;
 }

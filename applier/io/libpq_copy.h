@@ -1,4 +1,4 @@
-// The rows of one published table in one snapshot, by COPY in text format.
+// The rows of one published table in one snapshot, by COPY.
 //
 // Order matters (see OpenTableReader): the table is locked against changes of
 // its shape before the transaction takes its snapshot, since neither the
@@ -24,11 +24,11 @@ namespace sublite {
 absl::StatusOr<std::unique_ptr<TableReader>> OpenTableReader(
     std::shared_ptr<OrdinarySessions> sessions, const std::string& pg_schema,
     const std::string& pg_table, const std::vector<std::string>& publications,
-    const CopyRange& range);
+    const CopyRequest& request);
 
 // `SELECT "a","b" FROM ONLY "s"."t" WHERE (…)`, with a limit also `AND ("a") >
 // ('5') ORDER BY "a" LIMIT 10`.
-std::string SelectRows(const PublishedTable& table, const CopyRange& range);
+std::string SelectRows(const PublishedTable& table, const CopyRequest& request);
 
 }  // namespace sublite
 

@@ -141,9 +141,9 @@ absl::StatusOr<std::vector<std::string>> LibpqPublisher::ReadWriters(
 
 absl::StatusOr<std::unique_ptr<TableReader>> LibpqPublisher::ReadTable(
     const std::string& pg_schema, const std::string& pg_table,
-    const std::vector<std::string>& publications, const CopyRange& range) {
+    const std::vector<std::string>& publications, const CopyRequest& request) {
   RETURN_IF_ERROR(NeedConnected());
-  return OpenTableReader(sessions_, pg_schema, pg_table, publications, range);
+  return OpenTableReader(sessions_, pg_schema, pg_table, publications, request);
 }
 
 absl::StatusOr<std::vector<std::vector<std::string>>> LibpqPublisher::Query(

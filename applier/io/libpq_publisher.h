@@ -59,7 +59,7 @@ class LibpqPublisher final : public Publisher {
   absl::StatusOr<std::unique_ptr<TableReader>> ReadTable(
       const std::string& pg_schema, const std::string& pg_table,
       const std::vector<std::string>& publications,
-      const CopyRange& range) override;
+      const CopyRequest& request) override;
   absl::StatusOr<std::vector<std::vector<std::string>>> Query(
       std::string_view sql) override;
   absl::StatusOr<std::unique_ptr<ReplicationStream>> StartReplication(

@@ -281,7 +281,15 @@ absl::Status Database::SyncWalFile() {
 }
 
 absl::Status Database::SyncWal() {
+  if (doubted_) return EndDoubt();
   return sync_lost_ ? EmptyWal() : SyncWalFile();
+}
+
+absl::Status Database::EndDoubt() {
+  const absl::Status emptied = EmptyWal();
+  doubted_ = false;
+  // Only readers leave it at that.
+  return emptied.ok() || sync_lost_ ? emptied : SyncWalFile();
 }
 
 absl::Status Database::EmptyWal() {
@@ -314,8 +322,14 @@ void Database::CheckpointAt(int pages) {
 void Database::CheckpointIfDue() {
   // Not while the log on the device may be other than it seems: it must not
   // become older than the main file.
-  if (checkpoint_pages_ == 0 || wal_pages_ < checkpoint_pages_ || sync_lost_)
+  if (checkpoint_pages_ == 0 || sync_lost_) return;
+  if (doubted_) {
+    if (doubted_pages_ == 0) doubted_pages_ = wal_pages_;
+    if (wal_pages_ >= doubted_pages_ + checkpoint_pages_)
+      EndDoubt().IgnoreError();
     return;
+  }
+  if (wal_pages_ < checkpoint_pages_) return;
   sqlite3_wal_checkpoint_v2(db_, "main", SQLITE_CHECKPOINT_PASSIVE, nullptr,
                             nullptr);
   if (sqlite3_extended_errcode(db_) == SQLITE_IOERR_FSYNC) sync_lost_ = true;

@@ -110,7 +110,14 @@ class Database {
   // clean, and a further one proves nothing: then it is EmptyWal that has to
   // succeed, which it cannot inside a transaction.
   absl::Status SyncWal();
-  bool can_sync() const { return !sync_lost_ || !in_transaction(); }
+  bool can_sync() const {
+    return (!sync_lost_ && !doubted_) || !in_transaction();
+  }
+  // What stands in the log was written by an earlier process, which may have
+  // died of a sync that failed: the next SyncWal empties the log, unless
+  // readers are in its way. Not before, since it costs as much as the log is
+  // long.
+  void DoubtWal() { doubted_ = true; }
   // Writes everything that is in the log again, into the main file, and empties
   // the log; durable. Unavailable while readers are in its way.
   absl::Status EmptyWal();
@@ -134,8 +141,11 @@ class Database {
   Database() = default;
   absl::Status Fail(int code, std::string_view doing);
   absl::Status SyncWalFile();
+  absl::Status EndDoubt();
   sqlite3* db_ = nullptr;
   bool sync_lost_ = false;
+  bool doubted_ = false;
+  int doubted_pages_ = 0;  // how long the log was at the first commit
   int checkpoint_pages_ = 0;
   std::int64_t wal_frames_written_ = 0;
   std::int64_t frame_bytes_ = 0;  // 0: not asked yet

@@ -75,6 +75,12 @@ class Cursor {
     return Take(static_cast<std::size_t>(length), field);
   }
 
+  // Exactly `size` bytes.
+  std::string_view Bytes(std::size_t size, absl::string_view field) {
+    field_offset_ = offset_;
+    return Take(size, field);
+  }
+
   // `count` if that many items, of `item_bytes_min` bytes or more each, can
   // still follow and they are not more than `count_max`; else 0 and an error.
   std::size_t Count(std::uint32_t count, std::size_t item_bytes_min,

@@ -182,19 +182,25 @@ TEST(NegotiationTest, Binary) {
   config.publisher.binary = true;
   PublisherFacts facts = Facts(170010);
   EXPECT_TRUE(Negotiate(config, facts).binary);
+  EXPECT_TRUE(Negotiate(config, facts).binary_copies);
   facts.undecodable =
       "column public.t.r is of type regclass, which has no "
       "binary decoder";
   Negotiated got = Negotiate(config, facts);
   EXPECT_FALSE(got.binary);
+  // Other tables may still be copied so.
+  EXPECT_TRUE(got.binary_copies);
   ASSERT_EQ(got.notes.size(), 1u);
   EXPECT_THAT(got.notes[0].text, HasSubstr("public.t.r is of type regclass"));
   facts.encoding = "LATIN1";
   got = Negotiate(config, facts);
   ASSERT_EQ(got.notes.size(), 1u);
   EXPECT_THAT(got.notes[0].text, HasSubstr("in LATIN1"));
+  EXPECT_FALSE(got.binary_copies);
+  EXPECT_FALSE(Negotiate(config, Facts(130010)).binary_copies);
   config.publisher.binary = false;
   EXPECT_THAT(Negotiate(config, facts).notes, IsEmpty());
+  EXPECT_FALSE(Negotiate(config, Facts(170010)).binary_copies);
 }
 
 TEST(NegotiationTest, SlotsThatAreThere) {

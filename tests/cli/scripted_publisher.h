@@ -58,7 +58,7 @@ class ScriptedPublisher : public Publisher {
   }
   absl::StatusOr<std::unique_ptr<TableReader>> ReadTable(
       const std::string&, const std::string&, const std::vector<std::string>&,
-      const CopyRange&) override {
+      const CopyRequest&) override {
     return absl::UnimplementedError("not scripted");
   }
   absl::StatusOr<std::unique_ptr<ReplicationStream>> StartReplication(

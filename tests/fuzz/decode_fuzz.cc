@@ -1,10 +1,12 @@
 #include "tests/fuzz/decode_fuzz.h"
 
+#include <algorithm>
 #include <sstream>
 #include <string_view>
 #include <variant>
 
 #include "applier/cli/decode_command.h"
+#include "applier/wire/copy_binary.h"
 #include "applier/wire/copy_text.h"
 #include "applier/wire/decode.h"
 #include "applier/wire/frame.h"
@@ -90,6 +92,34 @@ void FuzzCopyRow(std::string_view bytes) {
   }
 }
 
+// The first byte says how many columns; the messages are what stands between
+// bytes 0xa5, since the stream's own cuts are not in it.
+void FuzzCopyBinary(std::string_view bytes) {
+  if (bytes.empty()) return;
+  const std::size_t columns = static_cast<unsigned char>(bytes.front());
+  bytes.remove_prefix(1);
+  BinaryCopy copy(columns);
+  while (!bytes.empty()) {
+    const std::string_view message = bytes.substr(0, bytes.find('\xa5'));
+    bytes.remove_prefix(std::min(message.size() + 1, bytes.size()));
+    Tuple row;
+    const absl::StatusOr<bool> has_row = copy.Parse(message, &row);
+    if (!has_row.ok()) {
+      CheckError(has_row.status());
+      return;
+    }
+    if (!*has_row) continue;
+    Require(row.size() == columns, "a row has other columns");
+    std::size_t size = 2;
+    for (const Datum& datum : row) {
+      Require(datum.is_null() || datum.kind == Datum::Kind::kBinary,
+              "a value of another kind");
+      size += 4 + datum.bytes.size();
+    }
+    Require(size <= message.size(), "values larger than their message");
+  }
+}
+
 void FuzzCapture(std::string_view bytes) {
   std::istringstream in{std::string(bytes)};
   std::ostringstream out;
@@ -124,7 +154,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
       sublite::testing::FuzzFrame(bytes, selector);
       break;
     case FuzzKind::kCopyRow:
-      sublite::testing::FuzzCopyRow(bytes);
+      if ((selector >> 4 & 1) != 0) {
+        sublite::testing::FuzzCopyBinary(bytes);
+      } else {
+        sublite::testing::FuzzCopyRow(bytes);
+      }
       break;
     case FuzzKind::kCapture:
       sublite::testing::FuzzCapture(bytes);

@@ -15,9 +15,9 @@
 namespace sublite::testing {
 
 // What an input is. Bits 0 and 1: message, frame, COPY row (the next byte is
-// its number of columns), capture file. For a message, bits 2 and 3 are the
-// protocol version less 1, bit 4 says inside a stream block, bit 5 streaming
-// parallel.
+// its number of columns; in binary form with bit 4), capture file. For a
+// message, bits 2 and 3 are the protocol version less 1, bit 4 says inside a
+// stream block, bit 5 streaming parallel.
 enum class FuzzKind { kMessage = 0, kFrame = 1, kCopyRow = 2, kCapture = 3 };
 std::uint8_t Selector(FuzzKind kind, int protocol_version = 1,
                       bool in_stream_block = false, bool parallel = false);

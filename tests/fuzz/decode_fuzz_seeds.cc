@@ -32,6 +32,11 @@ std::vector<std::string> FuzzSeeds() {
         "\2a\\\tb\t\\N"}) {
     add(Selector(FuzzKind::kCopyRow), row);
   }
+  // A header and a row of three columns, the same row, the trailer.
+  const std::string row("\0\3\0\0\0\4\0\0\0\7\xff\xff\xff\xff\0\0\0\0", 18);
+  std::string copy("\3PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0", 20);
+  absl::StrAppend(&copy, row, "\xa5", row, "\xa5\xff\xff");
+  add(Selector(FuzzKind::kCopyRow, 1, /*in_stream_block=*/true), copy);
   return {seeds.begin(), seeds.end()};
 }
 

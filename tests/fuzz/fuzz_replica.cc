@@ -53,6 +53,7 @@ class FuzzReader : public TableReader {
   Lsn snapshot_lsn() const override { return answer_.position; }
   const PublishedTable& table() const override { return table_; }
   const PgTypes& types() const override { return FuzzTypes(); }
+  CopyForm form() const override { return CopyForm::kText; }
   absl::StatusOr<bool> Next(std::string_view* row) override {
     if (next_ == rows_.size()) return false;
     line_ = CopyText(rows_[next_++]);
@@ -75,7 +76,7 @@ class FuzzReader : public TableReader {
 
 absl::StatusOr<std::unique_ptr<TableReader>> FuzzPublisher::ReadTable(
     const std::string&, const std::string& pg_table,
-    const std::vector<std::string>&, const CopyRange&) {
+    const std::vector<std::string>&, const CopyRequest&) {
   for (const CatalogAnswer& answer : catalog) {
     if (FuzzTable(answer.table).pg_table != pg_table) continue;
     switch (answer.kind) {

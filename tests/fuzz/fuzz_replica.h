@@ -31,7 +31,7 @@ class FuzzPublisher : public Publisher {
   absl::StatusOr<std::unique_ptr<TableReader>> ReadTable(
       const std::string& pg_schema, const std::string& pg_table,
       const std::vector<std::string>& publications,
-      const CopyRange& range) override;
+      const CopyRequest& range) override;
 
   absl::StatusOr<PublisherIdentity> Connect() override;
   absl::StatusOr<SlotState> ReadSlot(const std::string& name) override;

@@ -3,7 +3,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "applier/copy_key.h"
 #include "applier/io/libpq_copy.h"
+#include "schema/value.h"
 #include "tests/io/publisher_fixture.h"
 
 namespace sublite::testing {
@@ -19,12 +21,13 @@ class ChunkCopyTest : public PublisherTest {
  protected:
   // The rows' first two columns, as they come.
   std::vector<std::string> Read(LibpqPublisher& publisher,
-                                const CopyRange& range) {
+                                const CopyRequest& range) {
     auto reader = publisher.ReadTable("public", "t", {"pub"}, range);
     EXPECT_OK(reader.status());
     std::vector<std::string> rows;
     if (!reader.ok()) return rows;
     table_ = (*reader)->table();
+    types_ = (*reader)->types();
     std::string_view row;
     while (true) {
       const absl::StatusOr<bool> more = (*reader)->Next(&row);
@@ -38,7 +41,7 @@ class ChunkCopyTest : public PublisherTest {
   std::vector<std::string> ReadAll(LibpqPublisher& publisher,
                                    std::int64_t limit, std::size_t columns) {
     std::vector<std::string> all;
-    CopyRange range;
+    CopyRequest range;
     range.limit = limit;
     while (true) {
       const std::vector<std::string> rows = Read(publisher, range);
@@ -70,7 +73,7 @@ class ChunkCopyTest : public PublisherTest {
   }
 
   // How a chunk of the table that was read last is found.
-  std::string Plan(const CopyRange& range) {
+  std::string Plan(const CopyRequest& range) {
     return absl::StrJoin(
         Ordered(absl::StrCat("SET enable_seqscan = off; SET enable_sort = off;"
                              " SET enable_bitmapscan = off; SET jit = off;"
@@ -79,7 +82,27 @@ class ChunkCopyTest : public PublisherTest {
         "\n");
   }
 
+  // The rows' first column as what is compared here, in the order of the rows.
+  std::vector<CopyKeyPart> Parts(const std::vector<std::string>& rows) const {
+    const ColumnType type =
+        ColumnTypeFor(table_.columns[0].type, table_.columns[0].type_modifier,
+                      types_, NumericMode::kAuto);
+    EXPECT_TRUE(IsCopyKeyType(type));
+    std::vector<CopyKeyPart> parts;
+    for (const std::string& row : rows) {
+      const std::string text = row.substr(0, row.find('\t'));
+      std::string scratch;
+      SqlValue value;
+      EXPECT_OK(ToSqlValue({Datum::Kind::kText, text}, type, &scratch, &value));
+      const absl::StatusOr<CopyKeyPart> part = ToCopyKeyPart(value, type);
+      EXPECT_OK(part.status());
+      parts.push_back(part.value_or(CopyKeyPart()));
+    }
+    return parts;
+  }
+
   PublishedTable table_;
+  PgTypes types_;
 };
 
 TEST_F(ChunkCopyTest, ASingleKey) {
@@ -127,6 +150,66 @@ TEST_F(ChunkCopyTest, ACompositeKey) {
   }
 }
 
+// PostgreSQL's order and ours have to be the same, and it has to read what a
+// copy goes on behind.
+TEST_F(ChunkCopyTest, KeysThatAreNoNumbers) {
+  const struct {
+    const char* type;
+    const char* random;
+    const char* special;
+  } kCases[] = {
+      {"uuid", "md5(i::text)::uuid",
+       "('00000000-0000-0000-0000-000000000000'),"
+       "('ffffffff-ffff-ffff-ffff-ffffffffffff')"},
+      {"date", "date '2024-01-01' + (i * 7919 % 20000 - 10000) * 100",
+       "('infinity'), ('-infinity'), ('4714-11-24 BC'), ('5874897-12-31'),"
+       "('0001-01-01'), ('0001-12-31 BC'), ('0002-01-01 BC'), ('9999-12-31'),"
+       "('10000-01-01')"},
+      {"timestamp",
+       "timestamp '2024-01-01' + i * 7919 % 2000 * interval '0.1 s'",
+       "('infinity'), ('-infinity'), ('4714-11-24 00:00:00 BC'),"
+       "('294276-12-31 23:59:59.999999'), ('0044-03-15 12:00:00 BC'),"
+       "('0044-03-15 12:00:00.5 BC'), ('0043-03-15 12:00:00 BC')"},
+      {"timestamptz",
+       "timestamptz '1999-12-31 22:00-02:30' + i * 7919 % 2000 *"
+       " interval '0.000011 s'",
+       "('infinity'), ('-infinity'), ('4714-11-24 00:00:00+00 BC'),"
+       "('294276-12-31 23:59:59.999999+00'), ('0001-12-31 23:59:59+00 BC')"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.type);
+    Sql(absl::StrCat(
+        "CREATE TABLE t (id ", c.type, " PRIMARY KEY, v text);",
+        "INSERT INTO t SELECT DISTINCT ", c.random,
+        " FROM generate_series(1, 500) i; INSERT INTO t VALUES ", c.special,
+        "; UPDATE t SET v = id; CREATE PUBLICATION pub FOR TABLE t"));
+    auto publisher = Connected();
+    ASSERT_OK_AND_ASSIGN(
+        const auto ordered,
+        session_->Exec("SET datestyle = 'ISO'; SET timezone = 'UTC';"
+                       " SELECT id::text FROM t ORDER BY t.id"));
+    ASSERT_GT(ordered.size(), 100u);
+    for (const std::int64_t limit : {7, 1000}) {
+      const std::vector<std::string> rows = ReadAll(*publisher, limit, 1);
+      ASSERT_EQ(rows.size(), ordered.size());
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        EXPECT_EQ(rows[i].substr(0, rows[i].find('\t')), *ordered[i][0]);
+      const std::vector<CopyKeyPart> parts = Parts(rows);
+      for (std::size_t i = 0; i + 1 < parts.size(); ++i)
+        EXPECT_TRUE(parts[i] < parts[i + 1]) << rows[i] << " " << rows[i + 1];
+      CopyRequest part;
+      part.limit = 1;
+      const ColumnType type =
+          ColumnTypeFor(table_.columns[0].type, -1, types_, NumericMode::kAuto);
+      for (std::size_t i = 0; i + 1 < rows.size(); i += 50) {
+        part.after = {CopyKeyText(parts[i], type)};
+        EXPECT_THAT(Read(*publisher, part), ElementsAre(rows[i + 1]));
+      }
+    }
+    Sql("DROP PUBLICATION pub; DROP TABLE t");
+  }
+}
+
 // The key's order is not that of the columns.
 TEST_F(ChunkCopyTest, TheKeysOwnOrder) {
   Sql("CREATE TABLE t (a int, b int, PRIMARY KEY (b, a));"
@@ -167,7 +250,7 @@ TEST_F(ChunkCopyTest, APartitionedTable) {
       Ordered("SELECT a::text, b::text FROM t ORDER BY t.b, t.a");
   EXPECT_THAT(ordered, ::testing::SizeIs(1001));
   std::vector<std::string> all;
-  CopyRange range;
+  CopyRequest range;
   range.limit = 300;
   for (int i = 0; i < 4; ++i) {
     const std::vector<std::string> rows = Read(*publisher, range);
@@ -193,9 +276,9 @@ TEST_F(ChunkCopyTest, FromTheKeysIndex) {
   // Whether there are statistics or not.
   for (const char* before : {"SELECT 1", "ANALYZE t"}) {
     Sql(before);
-    for (const CopyRange& range :
-         {CopyRange{{}, 100}, CopyRange{{"3", "9"}, 100},
-          CopyRange{{"9", "19000"}, 20000}}) {
+    for (const CopyRequest& range :
+         {CopyRequest{{}, 100}, CopyRequest{{"3", "9"}, 100},
+          CopyRequest{{"9", "19000"}, 20000}}) {
       Read(*publisher, range);
       EXPECT_THAT(Plan(range),
                   AllOf(HasSubstr("using t_pkey"), Not(HasSubstr("Sort")),

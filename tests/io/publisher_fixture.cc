@@ -72,7 +72,7 @@ absl::StatusOr<std::vector<std::string>> PublisherTest::ReadRows(
     LibpqPublisher& publisher, const std::string& table,
     const std::string& schema) {
   absl::StatusOr<std::unique_ptr<TableReader>> reader =
-      publisher.ReadTable(schema, table, {"pub"}, CopyRange());
+      publisher.ReadTable(schema, table, {"pub"}, CopyRequest());
   if (!reader.ok()) return reader.status();
   std::vector<std::string> rows;
   std::string_view row;

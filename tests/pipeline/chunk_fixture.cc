@@ -29,7 +29,7 @@ std::string ChunkFixture::Upto() {
 
 int ChunkFixture::Beginnings() const {
   int beginnings = 0;
-  for (const CopyRange& range : publisher_.ranges) {
+  for (const CopyRequest& range : publisher_.requests) {
     if (range.limit == 0) return -1;
     if (range.after.empty()) ++beginnings;
   }

@@ -34,6 +34,17 @@ class PipelineBinaryTest : public PipelineFixture {
   }
 
   bool LastStreamWasBinary() { return publisher_.streams.back().binary; }
+  // Whether all, or none, of the copies since the last call were asked for in
+  // binary form. (What the model sends is text: the reader says so.)
+  bool CopiesWereBinary() {
+    const std::vector<CopyRequest> requests =
+        std::exchange(publisher_.requests, {});
+    EXPECT_FALSE(requests.empty());
+    const bool binary = !requests.empty() && requests[0].binary;
+    for (const CopyRequest& request : requests)
+      EXPECT_EQ(request.binary, binary);
+    return binary;
+  }
 };
 
 TEST_F(PipelineBinaryTest, IsAskedForWhereEveryTypeHasADecoder) {
@@ -41,9 +52,12 @@ TEST_F(PipelineBinaryTest, IsAskedForWhereEveryTypeHasADecoder) {
   Insert(t, {{"1", "a", "t"}});
   Caught();
   EXPECT_TRUE(LastStreamWasBinary());
+  EXPECT_TRUE(CopiesWereBinary());
+  // What one table lacks keeps no other from it; see BinaryCopyTest.
   AddUndecodable("u");
   Caught();
   EXPECT_FALSE(LastStreamWasBinary());
+  EXPECT_TRUE(CopiesWereBinary());
 }
 
 TEST_F(PipelineBinaryTest, IsNotAskedForUnlessChosen) {
@@ -51,6 +65,7 @@ TEST_F(PipelineBinaryTest, IsNotAskedForUnlessChosen) {
   AddTable("t", 'd', {"id int4 k"});
   Caught();
   EXPECT_FALSE(LastStreamWasBinary());
+  EXPECT_FALSE(CopiesWereBinary());
 }
 
 TEST_F(PipelineBinaryTest, IsNotAskedForOfOldServersAndOtherEncodings) {
@@ -58,6 +73,7 @@ TEST_F(PipelineBinaryTest, IsNotAskedForOfOldServersAndOtherEncodings) {
   publisher_.identity.server_version = 130000;
   Caught();
   EXPECT_FALSE(LastStreamWasBinary());
+  EXPECT_FALSE(CopiesWereBinary());
   publisher_.identity.server_version = 150000;
   publisher_.server_encoding = "LATIN1";
   Caught();

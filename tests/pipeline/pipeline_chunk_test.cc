@@ -32,7 +32,7 @@ class PipelineChunkTest : public ChunkFixture {
   // The reads' `after`, since the last question.
   std::vector<std::string> TakeRanges() {
     std::vector<std::string> after;
-    for (const CopyRange& range : std::exchange(publisher_.ranges, {})) {
+    for (const CopyRequest& range : std::exchange(publisher_.requests, {})) {
       after.push_back(range.limit == 0 ? "all"
                                        : absl::StrJoin(range.after, ","));
     }
@@ -67,7 +67,7 @@ TEST_P(PipelineChunkSizeTest, EveryRowIsReadOnce) {
   EXPECT_EQ(Int("select count(*) from t"), rows);
   EXPECT_EQ(Int("select rows_copied from sublite_tables"), rows);
   // The last chunk is the first one that is not full.
-  EXPECT_THAT(publisher_.ranges, SizeIs(rows / 2 + 1));
+  EXPECT_THAT(publisher_.requests, SizeIs(rows / 2 + 1));
   EXPECT_EQ(asked, rows + rows / 2 + 1);  // and the end of each chunk
 }
 

@@ -50,7 +50,7 @@ std::string CopyText(const ModelRow& row) {
 
 class FakeReader : public TableReader {
  public:
-  FakeReader(FakePublisher& publisher, int table, const CopyRange& range)
+  FakeReader(FakePublisher& publisher, int table, const CopyRequest& range)
       : publisher_(publisher),
         snapshot_(publisher.model().CurrentSnapshot()),
         lsn_(publisher.model().end()) {
@@ -73,6 +73,7 @@ class FakeReader : public TableReader {
   Lsn snapshot_lsn() const override { return lsn_; }
   const PublishedTable& table() const override { return shape_->def; }
   const PgTypes& types() const override { return ModelTypes(); }
+  CopyForm form() const override { return CopyForm::kText; }
 
   absl::StatusOr<bool> Next(std::string_view* row) override {
     if (publisher_.on_read_row) {
@@ -86,7 +87,6 @@ class FakeReader : public TableReader {
   }
 
  private:
-  // By integer keys; others are compared as text, and do not matter here.
   std::vector<std::string> KeyOf(const ModelRow& row) const {
     std::vector<std::string> key;
     for (const std::string& name : shape_->def.primary_key) {
@@ -96,18 +96,25 @@ class FakeReader : public TableReader {
     }
     return key;
   }
+  // As PostgreSQL would: dates as days, integers as numbers, uuids as bytes.
+  // (Text would have the order of a collation; nobody asks for it.)
   static bool Less(const std::vector<std::string>& a,
                    const std::vector<std::string>& b) {
     for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+      if (a[i] == b[i]) continue;
+      const auto date_a = std::find(kDates.begin(), kDates.end(), a[i]);
+      const auto date_b = std::find(kDates.begin(), kDates.end(), b[i]);
+      if (date_a != kDates.end() && date_b != kDates.end())
+        return date_a < date_b;
       std::int64_t x = 0, y = 0;
-      if (!absl::SimpleAtoi(a[i], &x) || !absl::SimpleAtoi(b[i], &y))
-        return a < b;
-      if (x != y) return x < y;
+      if (absl::SimpleAtoi(a[i], &x) && absl::SimpleAtoi(b[i], &y))
+        return x < y;
+      return a[i] < b[i];
     }
     return false;
   }
   std::vector<ModelRow> RowsBehind(const std::vector<const RowVersion*>& all,
-                                   const CopyRange& range) const {
+                                   const CopyRequest& range) const {
     std::vector<ModelRow> rows;
     for (const RowVersion* row : all) {
       if (range.after.empty() || Less(range.after, KeyOf(row->values)))
@@ -377,9 +384,9 @@ absl::StatusOr<std::vector<std::string>> FakePublisher::ReadWriters(
 
 absl::StatusOr<std::unique_ptr<TableReader>> FakePublisher::ReadTable(
     const std::string& pg_schema, const std::string& pg_table,
-    const std::vector<std::string>&, const CopyRange& range) {
+    const std::vector<std::string>&, const CopyRequest& range) {
   ++table_reads;
-  ranges.push_back(range);
+  requests.push_back(range);
   if (on_read_table) {
     const absl::Status status = on_read_table(pg_schema + "." + pg_table);
     if (!status.ok()) return status;

@@ -112,7 +112,7 @@ class FakePublisher : public Publisher {
   // ---- what was asked of it
   int connects = 0;
   int table_reads = 0;
-  std::vector<CopyRange> ranges;  // of each of them
+  std::vector<CopyRequest> requests;  // of each of them
   std::vector<StreamOptions> streams;
   std::vector<FakeSlot> dropped_slots;
 
@@ -131,7 +131,7 @@ class FakePublisher : public Publisher {
   absl::StatusOr<std::unique_ptr<TableReader>> ReadTable(
       const std::string& pg_schema, const std::string& pg_table,
       const std::vector<std::string>& publications,
-      const CopyRange& range) override;
+      const CopyRequest& range) override;
   absl::StatusOr<std::vector<std::vector<std::string>>> Query(
       std::string_view sql) override;
   absl::StatusOr<std::unique_ptr<ReplicationStream>> StartReplication(

@@ -1,6 +1,7 @@
 #include "tests/support/model_publisher.h"
 
 #include <algorithm>
+#include <array>
 #include <sstream>
 
 namespace sublite::testing {
@@ -10,6 +11,14 @@ using State = ModelTransaction::State;
 
 // Few values, so that keys meet again and equal rows come up.
 constexpr int kKeys = 40;
+
+constexpr std::array<const char*, 6> kUuids = {
+    "00000000-0000-0000-0000-000000000000",
+    "0a000000-0000-0000-0000-000000000001",
+    "a0000000-0000-0000-0000-000000000001",
+    "a0000000-0000-0000-0000-000000000010",
+    "a0000000-000f-0000-0000-000000000000",
+    "ffffffff-ffff-ffff-ffff-ffffffffffff"};
 
 }  // namespace
 
@@ -30,11 +39,14 @@ PublishedTable MakeTable(const std::string& schema, const std::string& name,
     column.type = type == "int4"   ? kInt4
                   : type == "int8" ? kInt8
                   : type == "bool" ? kBool
+                  : type == "date" ? kDate
+                  : type == "uuid" ? kUuid
                                    : kText;
     column.type_text = type == "int4"   ? "integer"
                        : type == "int8" ? "bigint"
                        : type == "bool" ? "boolean"
-                                        : "text";
+                       : type == "text" ? "text"
+                                        : type;
     column.attnum = static_cast<int>(table.columns.size()) + 1;
     column.not_null = flags.find_first_of("kKi!") != std::string::npos;
     if (flags.find('k') != std::string::npos) {
@@ -68,6 +80,7 @@ std::vector<int> AddTables(PgModel& model) {
   add("public", "idx", 'i', {"v text", "k text ix", "n int4"});
   add("public", "idx_pk", 'i', {"id int4 k", "u int8 i", "big text x"});
   add("public", "log", 'n', {"at int8", "line text"});
+  add("public", "days", 'd', {"id uuid k", "on date k", "n int4", "v text x"});
   add("public", "hidden", 'f', {"rowid int4", "_rowid_ text", "oid bool"});
   return tables;
 }
@@ -88,6 +101,10 @@ ModelValue ModelPublisher::Value(const PublishedColumn& column, bool external) {
                                        : Draw(kKeys));
     case kBool:
       return Chance(50) ? "t" : "f";
+    case kDate:
+      return kDates[Draw(kDates.size())];
+    case kUuid:
+      return kUuids[Draw(kUuids.size())];
     default:
       break;
   }

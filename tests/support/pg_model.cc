@@ -32,10 +32,9 @@ bool SameIn(const PublishedTable& def, const std::vector<std::string>& names,
 
 const PgTypes& ModelTypes() {
   static const auto* const kTypes = new PgTypes{
-      {kBool, Builtin(kBool, "bool")},
-      {kInt8, Builtin(kInt8, "int8")},
-      {kInt4, Builtin(kInt4, "int4")},
-      {kText, Builtin(kText, "text")},
+      {kBool, Builtin(kBool, "bool")}, {kInt8, Builtin(kInt8, "int8")},
+      {kInt4, Builtin(kInt4, "int4")}, {kText, Builtin(kText, "text")},
+      {kDate, Builtin(kDate, "date")}, {kUuid, Builtin(kUuid, "uuid")},
   };
   return *kTypes;
 }

@@ -16,6 +16,7 @@
 #ifndef SUBLITE_TESTS_SUPPORT_PG_MODEL_H_
 #define SUBLITE_TESTS_SUPPORT_PG_MODEL_H_
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -36,7 +37,13 @@ using ModelValue = std::optional<std::string>;  // as PostgreSQL prints it
 using ModelRow = std::vector<ModelValue>;
 
 // Type OIDs that the model's tables use.
-inline constexpr std::uint32_t kBool = 16, kInt8 = 20, kInt4 = 23, kText = 25;
+inline constexpr std::uint32_t kBool = 16, kInt8 = 20, kInt4 = 23, kText = 25,
+                               kDate = 1082, kUuid = 2950;
+
+// Dates as PostgreSQL prints them, in its order.
+inline constexpr std::array<const char*, 8> kDates = {
+    "-infinity",  "0044-03-15 BC", "0001-12-31 BC", "0001-01-01",
+    "2024-02-29", "9999-12-31",    "10000-01-01",   "infinity"};
 const PgTypes& ModelTypes();
 
 // A table between two changes of its definition.

@@ -23,29 +23,15 @@ namespace {
 constexpr char kThreads[] = "4";
 constexpr std::size_t kPieceBytes = 16 * 1024;
 
-const char* Reason(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 503:
-      return "Service Unavailable";
-    default:
-      return "Internal Server Error";
-  }
-}
-
 HttpAnswer Plain(int status, const char* text) {
   return {status, "text/plain; charset=utf-8", text};
 }
 
 // What no page of ours needs, no page may do.
-std::string Head(const HttpAnswer& answer) {
+std::string Head(mg_connection* connection, const HttpAnswer& answer) {
   return absl::StrCat(
-      "HTTP/1.1 ", answer.status, " ", Reason(answer.status),
+      "HTTP/1.1 ", answer.status, " ",
+      mg_get_response_code_text(connection, answer.status),
       "\r\nContent-Type: ", answer.content_type,
       "\r\nContent-Length: ", answer.body.size(),
       "\r\nConnection: close\r\nCache-Control: no-store"
@@ -120,10 +106,38 @@ int HttpServer::Serve(mg_connection* connection) const {
   } else {
     answer = Answer(page->second);
   }
-  Send(connection, Head(answer));
+  Send(connection, Head(connection, answer));
   if (method != "HEAD") Send(connection, answer.body);
   mg_disable_connection_keep_alive(connection);
   return answer.status;
+}
+
+mg_callbacks HttpServer::Callbacks() {
+  mg_callbacks callbacks = {};
+  callbacks.begin_request = [](mg_connection* connection) {
+    const auto* self = static_cast<const HttpServer*>(
+        mg_get_request_info(connection)->user_data);
+    return self->Serve(connection);
+  };
+  // What is no request gets an answer of ours: civetweb's own says when it was
+  // made, by gmtime(), which is not for several threads.
+  callbacks.http_error = [](mg_connection* connection, int status,
+                            const char*) {
+    const HttpAnswer answer = Plain(status, "This is no request.\n");
+    Send(connection, Head(connection, answer));
+    Send(connection, answer.body);
+    return 0;
+  };
+  // Nothing of what clients do wrong belongs into our log.
+  callbacks.log_message = [](const mg_connection* connection,
+                             const char* message) {
+    auto* self =
+        static_cast<HttpServer*>(mg_get_user_data(mg_get_context(connection)));
+    if (self != nullptr && self->starter_ == std::this_thread::get_id())
+      self->start_error_ = message;
+    return 1;
+  };
+  return callbacks;
 }
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
@@ -151,21 +165,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
                            "max_request_size",
                            "8192",
                            nullptr};
-  mg_callbacks callbacks = {};
-  callbacks.begin_request = [](mg_connection* connection) {
-    const auto* self = static_cast<const HttpServer*>(
-        mg_get_request_info(connection)->user_data);
-    return self->Serve(connection);
-  };
-  // Nothing of what clients do wrong belongs into our log.
-  callbacks.log_message = [](const mg_connection* connection,
-                             const char* message) {
-    auto* self =
-        static_cast<HttpServer*>(mg_get_user_data(mg_get_context(connection)));
-    if (self != nullptr && self->starter_ == std::this_thread::get_id())
-      self->start_error_ = message;
-    return 1;
-  };
+  mg_callbacks callbacks = Callbacks();
   server->address_ = address;
   server->starter_ = std::this_thread::get_id();
   char text[256] = "";

@@ -22,6 +22,7 @@
 #include "absl/time/time.h"
 #include "applier/listen_address.h"
 
+struct mg_callbacks;
 struct mg_connection;
 struct mg_context;
 
@@ -51,6 +52,7 @@ class HttpServer {
 
  private:
   explicit HttpServer(Pages pages) : pages_(std::move(pages)) {}
+  static mg_callbacks Callbacks();
   int Serve(mg_connection* connection) const;
 
   const Pages pages_;

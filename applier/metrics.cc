@@ -16,7 +16,7 @@ TableMetrics* Metrics::Table(std::string_view pg_schema,
       absl::StrCat(pg_schema.size(), ":", View(pg_schema), View(pg_table));
   const auto found = by_name_.find(name);
   if (found != by_name_.end()) return found->second;
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   TableMetrics* table = &all_.emplace_back(pg_schema, pg_table);
   by_name_.emplace(std::move(name), table);
   return table;
@@ -49,12 +49,12 @@ void Metrics::RolledBack() {
 }
 
 void Metrics::SetNote(std::string_view note) {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   note_ = std::string(note);
 }
 
 std::string Metrics::note() const {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   return note_;
 }
 
@@ -62,7 +62,7 @@ std::vector<Metrics::Rows> Metrics::TableRows() const {
   std::vector<Rows> shown;
   Rows others;
   bool any_other = false;
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   shown.reserve(std::min(all_.size(), kTablesShown + 1));
   for (const TableMetrics& table : all_) {
     const bool other = shown.size() == kTablesShown;

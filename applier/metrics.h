@@ -17,13 +17,12 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
 namespace sublite {
@@ -170,10 +169,10 @@ class Metrics {
   std::int64_t pending_missing_ = 0;
   std::int64_t pending_replaced_ = 0;
 
-  mutable absl::Mutex mutex_;
-  std::string note_ ABSL_GUARDED_BY(mutex_);
+  mutable std::mutex mutex_;  // of note_ and all_
+  std::string note_;
   // In the order of their first change; never moved, never taken away.
-  std::deque<TableMetrics> all_ ABSL_GUARDED_BY(mutex_);
+  std::deque<TableMetrics> all_;
   // By length of the schema's name, a colon, and both names.
   absl::flat_hash_map<std::string, TableMetrics*> by_name_;
 };

@@ -43,7 +43,7 @@ void Supervisor::Announce(const std::string& text) {
 }
 
 void Supervisor::Interrupt() {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   if (replica_ != nullptr) replica_->database().Interrupt();
 }
 
@@ -59,7 +59,7 @@ absl::Status Supervisor::OpenReplica() {
     changes->bytes = config_.replica.changes_size;
   }
   RETURN_IF_ERROR((*opened)->KeepChanges(changes));
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   replica_ = *std::move(opened);
   return absl::OkStatus();
 }
@@ -72,7 +72,7 @@ absl::Status Supervisor::Run() {
       announcer_.ready();
       bool reopen = false;
       const absl::Status status = Follow(&reopen);
-      absl::MutexLock lock(&mutex_);
+      const std::lock_guard<std::mutex> lock(mutex_);
       replica_.reset();
       if (!reopen) return status;
     } else {
@@ -93,7 +93,7 @@ absl::Status Supervisor::Run() {
 absl::Status Supervisor::Follow(bool* reopen) {
   Replica* replica = nullptr;
   {
-    absl::MutexLock lock(&mutex_);
+    const std::lock_guard<std::mutex> lock(mutex_);
     replica = replica_.get();
   }
   while (!Stopped()) {
@@ -133,7 +133,7 @@ absl::Status Supervisor::Follow(bool* reopen) {
 void Supervisor::NoteEnd(const SessionEnd& end) {
   Replica* replica = nullptr;
   {
-    absl::MutexLock lock(&mutex_);
+    const std::lock_guard<std::mutex> lock(mutex_);
     replica = replica_.get();
   }
   const std::string text(end.status.message());
@@ -162,7 +162,7 @@ void Supervisor::NoteEnd(const SessionEnd& end) {
 bool Supervisor::Pause(absl::Duration pause) {
   Replica* replica = nullptr;
   {
-    absl::MutexLock lock(&mutex_);
+    const std::lock_guard<std::mutex> lock(mutex_);
     replica = replica_.get();
   }
   const absl::Time until = absl::Now() + pause;

@@ -11,12 +11,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "applier/backoff.h"
 #include "applier/config.h"
@@ -76,9 +75,11 @@ class Supervisor {
   std::string noted_error_;
   absl::Time noted_at_ = absl::InfinitePast();
 
-  absl::Mutex mutex_;
-  std::unique_ptr<Replica> replica_ ABSL_GUARDED_BY(
-      mutex_);  // set and reset under the lock, used by Run's thread
+  // Of replica_. The standard one: ThreadSanitizer knows what it does, of
+  // Debian's Abseil it does not.
+  std::mutex mutex_;
+  // Set and reset under the lock, used by Run's thread.
+  std::unique_ptr<Replica> replica_;
 };
 
 }  // namespace sublite

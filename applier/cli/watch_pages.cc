@@ -1,9 +1,9 @@
 #include "applier/cli/watch_pages.h"
 
+#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "applier/cli/replica_file.h"
 #include "applier/cli/status_page.h"
@@ -40,7 +40,7 @@ class PageCache {
       : database_(std::move(database)), metrics_(std::move(metrics)) {}
 
   HttpAnswer Get() {
-    absl::MutexLock lock(&mutex_);
+    const std::lock_guard<std::mutex> lock(mutex_);
     const absl::Time now = absl::Now();
     if (page_.empty() || now - made_at_ >= kPageAge || now < made_at_) {
       page_ = MakePage(database_, *metrics_);
@@ -52,9 +52,9 @@ class PageCache {
  private:
   const std::string database_;
   const std::shared_ptr<Metrics> metrics_;
-  absl::Mutex mutex_;
-  std::string page_ ABSL_GUARDED_BY(mutex_);
-  absl::Time made_at_ ABSL_GUARDED_BY(mutex_);
+  std::mutex mutex_;  // of these two
+  std::string page_;
+  absl::Time made_at_;
 };
 
 }  // namespace

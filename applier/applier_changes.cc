@@ -359,6 +359,14 @@ absl::Status Applier::CopyStale() {
     stale_.pop_back();
     catalog_due_ = true;
     const absl::StatusOr<CopiedTable> copied = copy_.Fill(table);
+    if (copied.ok() && !table.IsPublishedAsSettled(copied->published)) {
+      // It left the publication and came back: who wrote to it meanwhile has to
+      // be waited for.
+      table.newly_published = true;
+      table.stale = false;
+      RETURN_IF_ERROR(replica_.SetTableState(table, TableState::kPending, ""));
+      continue;
+    }
     if (copied.ok()) {
       RETURN_IF_ERROR(copy_.SwapIn(table, *copied));
       continue;

@@ -13,13 +13,19 @@
 namespace sublite {
 namespace {
 
-constexpr std::int64_t kFirstRows = 20000;
-constexpr std::int64_t kRowsMin = 1000;
+constexpr std::int64_t kFirstRows = 2500;
+constexpr std::int64_t kRowsMin = 100;
 constexpr std::int64_t kRowsMax = 1000000;
 // What the other tables wait for while a chunk is read.
 constexpr absl::Duration kChunkTime = absl::Milliseconds(250);
 // Rows that are much larger than those before end a chunk early.
 constexpr std::int64_t kChunkBytesMax = 32 << 20;
+
+// Says nothing against the rows before: the connection was lost, or sublite is
+// told to stop.
+bool EndsConnection(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsCancelled(status);
+}
 
 std::unique_ptr<PartialCopy> NewPartial(Database& database,
                                         const ReplicaTable& table,
@@ -31,7 +37,7 @@ std::unique_ptr<PartialCopy> NewPartial(Database& database,
   partial->hidden.name = HiddenTableName(table.id);
   partial->published = published;
   partial->made_as = CopyMadeAs(published, shape);
-  partial->key = shape.KeyColumns();
+  if (CanCopyInChunks(shape)) partial->key = shape.KeyColumns();
   partial->writer = std::make_unique<TableWriter>(database, partial->hidden,
                                                   partial->hidden.name);
   return partial;
@@ -59,7 +65,7 @@ absl::Status ChunkCopy::Resume(const Publications& publications) {
                                                table->shape.pg_table);
       if (published != nullptr && table->state == TableState::kCopying) {
         const TableShape shape = copy_.ShapeOf(*published, publications.types);
-        if (copy.hidden_exists && CanCopyInChunks(shape) &&
+        if (copy.hidden_exists && (copy.complete || CanCopyInChunks(shape)) &&
             CopyMadeAs(*published, shape) == copy.made_as) {
           auto partial =
               NewPartial(replica_.database(), *table, *published, shape);
@@ -113,20 +119,23 @@ absl::StatusOr<ChunkCopy::Step> ChunkCopy::Next(ReplicaTable& table) {
         replica_.Transaction([&] { return replica_.DropCopy(table.id); }));
     return Step::kBegunAnew;
   }
+  if (table.partial == nullptr && !table.IsPublishedAsSettled(reader->table()))
+    return Step::kPublishedAnew;
   if (!CanCopyInChunks(shape)) return Step::kUnsuited;
 
   const absl::Time began = absl::Now();
-  const absl::Status status = replica_.Transaction([&]() -> absl::Status {
+  absl::Status cut;
+  RETURN_IF_ERROR(replica_.Transaction([&]() -> absl::Status {
     if (table.partial == nullptr) RETURN_IF_ERROR(Begin(table, *reader, shape));
-    return Load(table, *reader, request.limit);
-  });
-  if (!status.ok()) return status;
+    return Load(table, *reader, request.limit, &cut);
+  }));
+  RETURN_IF_ERROR(cut);
   AdaptSize(*table.partial, request.limit, absl::Now() - began);
   return Step::kCopied;
 }
 
 absl::Status ChunkCopy::Load(ReplicaTable& table, TableReader& reader,
-                             std::int64_t limit) {
+                             std::int64_t limit, absl::Status* cut) {
   PartialCopy& partial = *table.partial;
   CopyRows parser(reader.form(), partial.shape.columns.size());
   std::string_view message;
@@ -142,8 +151,13 @@ absl::Status ChunkCopy::Load(ReplicaTable& table, TableReader& reader,
                 copy_.rate().bytes_per_second(), kChunkBytesMax))
           : kChunkBytesMax;
   while (bytes < bytes_max) {
-    ASSIGN_OR_RETURN(const bool more, reader.Next(&message));
-    if (!more) {
+    const absl::StatusOr<bool> more = reader.Next(&message);
+    if (!more.ok() && rows > 0 && EndsConnection(more.status())) {
+      *cut = more.status();
+      break;
+    }
+    RETURN_IF_ERROR(more.status());
+    if (!*more) {
       RETURN_IF_ERROR(parser.End());
       at_end = rows < limit;
       break;
@@ -164,8 +178,10 @@ absl::Status ChunkCopy::Load(ReplicaTable& table, TableReader& reader,
         static_cast<std::int64_t>(message.size()));
     bytes += static_cast<std::int64_t>(message.size());
     copy_.rate().Take(static_cast<std::int64_t>(message.size()), absl::Now());
-    if ((rows & 0xfff) == 0 && stop_())
-      return absl::CancelledError("told to stop");
+    if ((rows & 0xfff) == 0 && stop_()) {
+      *cut = absl::CancelledError("told to stop");
+      break;
+    }
   }
   if (bytes >= bytes_max) partial.chunk_rows = std::max<std::int64_t>(rows, 1);
   partial.published = reader.table();
@@ -206,21 +222,31 @@ void ChunkCopy::AdaptSize(PartialCopy& partial, std::int64_t limit,
   if (took > kChunkTime * 2) rows = std::max(rows / 2, kRowsMin);
 }
 
-absl::StatusOr<bool> ChunkCopy::ShowIfPassed(ReplicaTable& table, Lsn reached) {
-  PartialCopy& partial = *table.partial;
-  if (!partial.complete || reached < partial.last_lsn()) return false;
+absl::Status ChunkCopy::Hold(ReplicaTable& table, const CopiedTable& copied) {
+  auto partial =
+      NewPartial(replica_.database(), table, copied.published, copied.shape);
+  partial->chunks.push_back({{}, {}, copied.snapshot, copied.snapshot_lsn});
+  partial->complete = true;
+  partial->rows = copied.rows;
+  RETURN_IF_ERROR(replica_.Transaction([&] { return Store(table, *partial); }));
+  replica_.SetPartial(table, std::move(partial));
+  return absl::OkStatus();
+}
+
+bool ChunkCopy::IsPassed(const ReplicaTable& table, Lsn reached) {
+  return table.partial != nullptr && table.partial->complete &&
+         reached >= table.partial->last_lsn();
+}
+
+absl::Status ChunkCopy::Show(ReplicaTable& table) {
+  const PartialCopy& partial = *table.partial;
   CopiedTable copied;
   copied.shape = partial.shape;
   copied.published = partial.published;
   copied.rows = partial.rows;
   copied.hidden = partial.hidden.name;
   RETURN_IF_ERROR(copy_.CheckName(table, copied.shape));
-  RETURN_IF_ERROR(replica_.Transaction([&] {
-    // Rows as of this position become visible.
-    replica_.SetPosition(reached, std::nullopt);
-    return copy_.SwapIn(table, copied);
-  }));
-  return true;
+  return copy_.SwapIn(table, copied);
 }
 
 }  // namespace sublite

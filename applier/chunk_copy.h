@@ -32,22 +32,33 @@ class ChunkCopy {
   absl::Status Resume(const Publications& publications);
 
   enum class Step {
-    kNotYet,     // no snapshot to be had for now that sees all that has ended
-    kCopied,     // once `partial->complete` see ShowIfPassed
-    kUnsuited,   // the table is none to be copied in chunks (any more)
-    kBegunAnew,  // it is another table than the one whose copy was begun
+    kNotYet,    // no snapshot to be had for now that sees all that has ended
+    kCopied,    // once `partial->complete` see ShowIfPassed
+    kUnsuited,  // the table is none to be copied in chunks (any more)
+    kPublishedAnew,  // as something else than what its writers were waited for
+    kBegunAnew,      // it is another table than the one whose copy was begun
   };
   // For a table whose copy is not complete.
   absl::StatusOr<Step> Next(ReplicaTable& table);
 
-  // Gives the copy its name if the stream has `reached` all of it; true if so.
-  absl::StatusOr<bool> ShowIfPassed(ReplicaTable& table, Lsn reached);
+  // Keeps a copy that was made whole, and has columns, to be followed and shown
+  // like one in chunks.
+  absl::Status Hold(ReplicaTable& table, const CopiedTable& copied);
+
+  // Whether the copy is complete and the stream has `reached` all of it.
+  static bool IsPassed(const ReplicaTable& table, Lsn reached);
+  // Inside a transaction whose position is one that passed it: gives the copy
+  // its name.
+  absl::Status Show(ReplicaTable& table);
 
  private:
   absl::Status Begin(ReplicaTable& table, const TableReader& reader,
                      const TableShape& shape);
+  // `*cut` is why the rows ended too early, if they did; those that had come
+  // are a chunk all the same, so that a copy gets on however short connections
+  // live.
   absl::Status Load(ReplicaTable& table, TableReader& reader,
-                    std::int64_t limit);
+                    std::int64_t limit, absl::Status* cut);
   absl::Status Store(const ReplicaTable& table, const PartialCopy& progress);
   void AdaptSize(PartialCopy& partial, std::int64_t limit,
                  absl::Duration took) const;

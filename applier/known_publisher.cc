@@ -75,6 +75,13 @@ std::string WhyWait(const Followed& followed,
   return std::string();
 }
 
+bool MovedPast(const Followed& followed, const PublisherIdentity& publisher,
+               const SlotState& slot) {
+  return slot.exists && !slot.lost &&
+         followed.system_identifier == publisher.system_identifier &&
+         slot.confirmed_flush > followed.applied;
+}
+
 std::string FindGap(const Followed& followed,
                     const PublisherIdentity& publisher, const SlotState& slot,
                     const std::string& slot_name) {
@@ -83,20 +90,16 @@ std::string FindGap(const Followed& followed,
                         publisher.system_identifier, ", was ",
                         followed.system_identifier, ")");
   }
-  if (followed.slot != slot_name) {
-    return absl::StrCat("the slot is another one (", slot_name, ", was ",
-                        followed.slot, ")");
-  }
-  if (!slot.exists) return absl::StrCat("slot ", followed.slot, " is gone");
+  if (!slot.exists) return absl::StrCat("slot ", slot_name, " is gone");
   if (slot.lost) {
-    return absl::StrCat("slot ", followed.slot,
+    return absl::StrCat("slot ", slot_name,
                         " was invalidated: ", slot.lost_reason);
   }
   if (!slot.confirmed_flush.valid()) {
-    return absl::StrCat("slot ", followed.slot, " was never finished");
+    return absl::StrCat("slot ", slot_name, " was never finished");
   }
-  if (slot.confirmed_flush > followed.applied) {
-    return absl::StrCat("slot ", followed.slot, " has moved to ",
+  if (MovedPast(followed, publisher, slot)) {
+    return absl::StrCat("slot ", slot_name, " has moved to ",
                         slot.confirmed_flush.ToString(),
                         ", past this replica's ", followed.applied.ToString(),
                         " (a restored or cloned file?)");

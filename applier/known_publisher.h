@@ -23,7 +23,6 @@ namespace sublite {
 // What the replica knows of the publisher that it followed.
 struct Followed {
   Lsn applied;
-  std::string slot;
   std::string system_identifier;
   std::uint32_t timeline = 0;    // at the last connect; 0: not known
   Lsn timeline_began;            // PublisherIdentity::timeline_began of then
@@ -35,6 +34,11 @@ struct Followed {
 // otherwise. To be asked before FindGap.
 std::string WhyWait(const Followed& followed,
                     const PublisherIdentity& publisher, const SlotState& slot);
+
+// Whether a slot of the publisher that was followed has been confirmed behind
+// the replica's position: by somebody else, or by a newer state of the file.
+bool MovedPast(const Followed& followed, const PublisherIdentity& publisher,
+               const SlotState& slot);
 
 // Why the slot (named `slot_name`) cannot be followed from `followed.applied`;
 // "" if it can.

@@ -19,6 +19,10 @@
 // Which keys can be compared here as PostgreSQL compares them (copy_key.h)
 // decides which tables are copied like this.
 //
+// A copy that was made whole and cannot be shown yet (all tables are copied
+// again after a gap, and take their names at once) is one chunk that holds
+// every key.
+//
 // Pure data; kept in sublite_copies (schema/bookkeeping.h). Threads: one.
 #ifndef SUBLITE_APPLIER_PARTIAL_COPY_H_
 #define SUBLITE_APPLIER_PARTIAL_COPY_H_
@@ -73,7 +77,7 @@ struct PartialCopy {
   TableShape hidden;  // the same under the hidden table's name
   PublishedTable published;
   std::string made_as;
-  std::vector<int> key;  // places of the key's columns
+  std::vector<int> key;  // places of the key's columns; none: a whole copy
 
   CopyKey upto;  // copied so far; empty: nothing yet
   bool complete = false;

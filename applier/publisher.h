@@ -66,7 +66,9 @@ struct SlotState {
   std::string database;
   bool active = false;
   int active_pid = 0;
-  Lsn confirmed_flush;  // 0 while NULL (still being made)
+  std::string active_name;    // application_name of that process; "": hidden
+  std::string active_client;  // its address, as far as the role may see it
+  Lsn confirmed_flush;        // 0 while NULL (still being made)
   Lsn restart;
   bool two_phase = false;
   bool failover = false;
@@ -193,6 +195,10 @@ class Publisher {
  public:
   virtual ~Publisher() = default;
 
+  // What the replication connection is called from the next Connect on
+  // (application_name), unless the connection string names it.
+  virtual void Introduce(const std::string& name) = 0;
+
   // (Re)connects: a replication connection and an ordinary one, both with the
   // session settings of CONTRACT.md section 3, verified. Drops whatever was
   // open before.
@@ -206,6 +212,11 @@ class Publisher {
   virtual absl::StatusOr<CreatedSlot> CreateSlot(
       const SlotOptions& options,
       const std::function<void(std::string_view)>& on_wait) = 0;
+  // Makes slot `to` at the position of `from`, which may be in use (server
+  // 12+). It decodes prepared transactions when they are committed, whatever
+  // `from` does.
+  virtual absl::Status CopySlot(const std::string& from,
+                                const std::string& to) = 0;
   // Lets standbys keep a copy of the slot (server 17+, not on a standby).
   virtual absl::Status EnableFailover(const std::string& name) = 0;
   // NotFound if there is none; Unavailable while it is active.

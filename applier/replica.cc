@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "applier/log.h"
+#include "applier/replica_format.h"
 #include "schema/bookkeeping.h"
 #include "schema/status.h"
 
@@ -118,23 +119,8 @@ absl::Status Replica::Prepare() {
   database_->DoubtWal();
   ASSIGN_OR_RETURN(begin_, database_->Prepare("begin immediate"));
   ASSIGN_OR_RETURN(commit_, database_->Prepare("commit"));
-  RETURN_IF_ERROR(Transaction([this] {
-    RETURN_IF_ERROR(database_->Execute(kBookkeepingSql));
-    ASSIGN_OR_RETURN(
-        Statement insert,
-        database_->Prepare(
-            "insert into sublite_state (one, format, state, sublite_version) "
-            "values (1, ?1, 'copying', ?2) on conflict do update set "
-            "sublite_version = ?2"));
-    RETURN_IF_ERROR(insert.BindInt(1, kFileFormat));
-    RETURN_IF_ERROR(insert.BindText(2, kVersion));
-    RETURN_IF_ERROR(insert.Run());
-    ASSIGN_OR_RETURN(const std::int64_t id,
-                     database_->QueryInt("pragma application_id"));
-    return id != 0 ? absl::OkStatus()
-                   : database_->Execute(absl::StrCat("pragma application_id = ",
-                                                     kApplicationId));
-  }));
+  RETURN_IF_ERROR(
+      Transaction([this] { return PrepareReplicaTables(*database_); }));
   ASSIGN_OR_RETURN(
       write_state_,
       database_->Prepare(
@@ -157,7 +143,9 @@ absl::Status Replica::LoadState() {
       Statement select,
       database_->Prepare("select applied_pos, slot, slot_snapshot, "
                          "system_identifier, source, timeline, slot_timeline, "
-                         "slot_on_standby, timeline_began from "
+                         "slot_on_standby, timeline_began, slot_from, "
+                         "slot_asked, slot_making, slot_passed, file_id, "
+                         "home_machine, home_path, shown_pos from "
                          "sublite_state"));
   ASSIGN_OR_RETURN(const bool row, select.Step());
   if (!row) {
@@ -179,6 +167,15 @@ absl::Status Replica::LoadState() {
   state_.slot_timeline = static_cast<std::uint32_t>(select.Int(6));
   state_.slot_on_standby = select.Int(7) != 0;
   state_.timeline_began = Lsn(static_cast<std::uint64_t>(select.Int(8)));
+  state_.slot_from = std::string(select.Text(9));
+  state_.slot_asked = std::string(select.Text(10));
+  state_.slot_making = static_cast<std::uint64_t>(select.Int(11));
+  state_.slot_passed = static_cast<int>(select.Int(12));
+  state_.file_id = std::string(select.Text(13));
+  state_.home_machine = std::string(select.Text(14));
+  state_.home_path = std::string(select.Text(15));
+  if (!select.IsNull(16))
+    state_.shown = Lsn(static_cast<std::uint64_t>(select.Int(16)));
   return absl::OkStatus();
 }
 
@@ -325,7 +322,7 @@ absl::Status Replica::SetSlot(const std::string& slot,
           "update sublite_state set slot = ?1, slot_pos = ?2, slot_snapshot = "
           "?3, "
           "applied_pos = ?2, applied_commit_time = null, slot_timeline = ?4, "
-          "slot_on_standby = ?5"));
+          "slot_on_standby = ?5, slot_from = '', slot_making = 0"));
   const std::string snapshot = created.snapshot.ToString();
   RETURN_IF_ERROR(update.BindText(1, slot));
   RETURN_IF_ERROR(update.BindInt(
@@ -336,9 +333,10 @@ absl::Status Replica::SetSlot(const std::string& slot,
   RETURN_IF_ERROR(update.Run());
   // What was prepared before is decided by the new slot's stream or by the
   // copies.
-  RETURN_IF_ERROR(database_->Execute(
-      "delete from sublite_staged; delete from sublite_prepared"));
+  RETURN_IF_ERROR(ForgetPrepared());
   state_.slot = slot;
+  state_.slot_from.clear();
+  state_.slot_making = 0;
   state_.slot_timeline = publisher.timeline;
   state_.slot_on_standby = publisher.in_recovery;
   state_.slot_snapshot = created.snapshot;

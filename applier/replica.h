@@ -47,8 +47,40 @@ struct ReplicaState {
   Lsn timeline_began;               // where it left its parent, if known
   std::uint32_t slot_timeline = 0;  // the publisher's when the slot was made
   bool slot_on_standby = false;
+  // Set while all tables are copied again after a gap: the position of the rows
+  // that readers see. `applied` is that of the copies then, which take the
+  // tables' names all at once.
+  std::optional<Lsn> shown;
   std::int64_t source = 0;
+
+  // As in sublite_state.
+  std::string slot_from;
+  std::string slot_asked;
+  static constexpr std::uint64_t kMaking = 1;
+  std::uint64_t slot_making = 0;
+  int slot_passed = 0;
+  std::string file_id;
+  std::string home_machine;
+  std::string home_path;
+
+  // The position is not of `slot` yet, but of `slot_from`.
+  bool slot_is_new() const { return !slot_from.empty(); }
 };
+
+struct SlotPlan {
+  std::string file_id;  // the new identity
+  std::string slot;
+  std::string from;   // the slot that the position comes from
+  std::string asked;  // publisher.slot where that is another replica's
+  std::string note;   // for a person, see sublite_state.slot_note
+};
+
+// Which slot a file uses when it is asked to use `asked`: that one, unless it
+// turned out to be another replica's and the file has one of its own.
+std::string SlotFor(std::string_view asked, const ReplicaState& state);
+
+// A slot's name for one replica: `asked` and the beginning of its identity.
+std::string OwnSlotName(std::string_view asked, std::string_view file_id);
 
 // A row of sublite_copies.
 struct StoredCopy {
@@ -117,8 +149,34 @@ class Replica {
   absl::Status SetSlot(const std::string& slot,
                        const PublisherIdentity& publisher,
                        const CreatedSlot& created);
+  // Inside a transaction, before SetSlot: readers go on seeing the rows, and
+  // the position, of now until EndHold.
+  absl::Status HoldShown();
+  absl::Status EndHold();
   absl::Status SetPublisher(const PublisherIdentity& publisher);
-  absl::Status ClearSlot();
+
+  // ---- whose slot (replica_slot.cc); each in a transaction of its own unless
+  // one is open
+  // From now on the file is a replica of its own with a slot of its own, which
+  // is still to be made or looked for.
+  absl::Status PlanSlot(const SlotPlan& plan);
+  // The planned slot is there, at or before the position. `sure` tells that
+  // what is prepared at the publisher is either staged here or still to come;
+  // else a COMMIT PREPARED without its work is a gap.
+  absl::Status AdoptSlot(const PublisherIdentity& publisher, bool sure);
+  // Before the slot is made anew. `passed`: the old one had moved past the
+  // file.
+  absl::Status NoteSlotMaking(bool passed);
+  // After it, until SetSlot.
+  absl::Status NoteSlotMade(Lsn consistent_point);
+  // What was prepared through a slot that the file does not use any more, and
+  // comes again.
+  absl::Status ForgetPrepared();
+  // Notes where the file is followed now.
+  absl::Status SetHome(const std::string& machine);
+  // The path of the file that this one is a copy of: on this machine, where
+  // this one was last followed, with the same identity. "" if there is none.
+  std::string TwinBeside(const std::string& machine);
   // `state`: copying, streaming, disconnected, failed. Each in a transaction of
   // its own unless one is open.
   absl::Status SetState(std::string_view state);
@@ -148,6 +206,9 @@ class Replica {
                                          const std::string& sqlite_name);
   absl::Status SetTableState(ReplicaTable& table, TableState state,
                              std::string_view error);
+  // What the publisher says of a table that is about to be copied.
+  absl::Status SetPublished(ReplicaTable& table,
+                            const PublishedTable& published);
   absl::Status SetCopyProgress(ReplicaTable& table, std::int64_t rows,
                                double estimated);
   // After the rows of `shape` took the table's name: writes shape, snapshot and

@@ -59,6 +59,13 @@ struct ReplicaTable {
   // to it before are waited for, see Session::WritersGone.
   bool newly_published = false;
   std::optional<std::vector<std::string>> writers;  // none: not asked yet
+  // As what it was published (PublishedTable::published_as) when they were
+  // asked for; none: as in the last copy. A copy that finds it published as
+  // something else would miss what was written in between.
+  std::optional<std::string> settled_as;
+  bool IsPublishedAsSettled(const PublishedTable& published) const {
+    return published.published_as == settled_as.value_or(published_as);
+  }
 
   std::int64_t missing_rows = 0;
   std::int64_t replaced_rows = 0;

@@ -156,10 +156,13 @@ absl::Status Replica::SetTableState(ReplicaTable& table, TableState state,
                                     std::string_view error) {
   if (table.state == state && table.error == error) return absl::OkStatus();
   return Transaction([&] {
-    ASSIGN_OR_RETURN(
-        Statement update,
-        database_->Prepare(
-            "update sublite_tables set state = ?2, error = ?3 where id = ?1"));
+    ASSIGN_OR_RETURN(Statement update,
+                     database_->Prepare(
+                         "update sublite_tables set state = ?2, error = ?3, "
+                         "unpublished_since = case ?2 when 'unpublished' then "
+                         "coalesce(unpublished_since, ?4) end where id = ?1"));
+    const std::string now = NowText();
+    RETURN_IF_ERROR(update.BindText(4, now));
     RETURN_IF_ERROR(update.BindInt(1, table.id));
     RETURN_IF_ERROR(update.BindText(2, TableStateName(state)));
     RETURN_IF_ERROR(error.empty() ? update.BindNull(3)
@@ -173,6 +176,24 @@ absl::Status Replica::SetTableState(ReplicaTable& table, TableState state,
     ++generation_;
     return absl::OkStatus();
   });
+}
+
+absl::Status Replica::SetPublished(ReplicaTable& table,
+                                   const PublishedTable& published) {
+  ASSIGN_OR_RETURN(
+      Statement update,
+      database_->Prepare("update sublite_tables set published_as = ?2, "
+                         "attributes = ?3, storage = ?4 where id = ?1"));
+  RETURN_IF_ERROR(update.BindInt(1, table.id));
+  RETURN_IF_ERROR(update.BindText(2, published.published_as));
+  RETURN_IF_ERROR(update.BindText(3, published.attributes));
+  RETURN_IF_ERROR(update.BindText(4, published.storage));
+  RETURN_IF_ERROR(update.Run());
+  table.published_as = published.published_as;
+  table.settled_as.reset();
+  table.attributes = published.attributes;
+  table.storage = published.storage;
+  return absl::OkStatus();
 }
 
 absl::Status Replica::RemoveTable(std::int64_t id) {
@@ -220,7 +241,7 @@ absl::Status Replica::SetCopied(ReplicaTable& table, const TableShape& shape,
   ASSIGN_OR_RETURN(
       Statement update,
       database_->Prepare("update sublite_tables set sqlite_table = ?2, state = "
-                         "'ready', error = null, "
+                         "'ready', error = null, unpublished_since = null, "
                          "oid = ?3, replica_identity = ?4, snapshot = ?5, "
                          "copy_pos = ?6, rows_copied = ?7, "
                          "copied_at = ?8, publishes_changes = ?9, published_as "
@@ -258,6 +279,7 @@ absl::Status Replica::SetCopied(ReplicaTable& table, const TableShape& shape,
   table.snapshot = snapshot;
   table.copy_pos = copy_pos;
   table.published_as = published.published_as;
+  table.settled_as.reset();
   table.attributes = published.attributes;
   table.storage = published.storage;
   table.decided_for = 0;

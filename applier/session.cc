@@ -48,6 +48,8 @@ Session::Session(const Config& config, Replica& replica, Publisher& publisher,
 
 void Session::CopyProgress(const ReplicaTable& table, std::int64_t rows,
                            double expected) {
+  // What is copied whole begins again when it is interrupted.
+  if (table.partial != nullptr) copied_ = true;
   const std::string of =
       expected > 0
           ? absl::StrCat(" of about ", static_cast<std::int64_t>(expected))
@@ -76,7 +78,7 @@ SessionEnd Session::Run() {
   const absl::Duration held = streamed_from_.has_value()
                                   ? absl::Now() - streamed_at_
                                   : absl::ZeroDuration();
-  end.progressed = held >= kHeldLongEnough ||
+  end.progressed = held >= kHeldLongEnough || copied_ ||
                    (streamed_from_.has_value() &&
                     replica_.state().applied.value_or(Lsn()) > *streamed_from_);
   if (end.next == SessionEnd::Next::kReopen) return end;
@@ -113,6 +115,7 @@ absl::Status Session::Work() {
   replica_.metrics().SetPhase(Phase::kConnecting);
   report_("connecting to the publisher");
   RETURN_IF_ERROR(replica_.SetActivity(""));
+  RETURN_IF_ERROR(ChooseSlot());
   ASSIGN_OR_RETURN(identity_, publisher_.Connect());
   NoteConnected();
   ASSIGN_OR_RETURN(const auto standbys,
@@ -147,14 +150,15 @@ absl::Status Session::KnowPublisher() {
                      absl::StrJoin(publications.missing, ", "),
                      ": create it there, or mend publisher.publications"));
   }
-  ASSIGN_OR_RETURN(const SlotState slot,
-                   publisher_.ReadSlot(config_.publisher.slot));
+  ASSIGN_OR_RETURN(SlotState slot, publisher_.ReadSlot(slot_));
   RETURN_IF_ERROR(CheckSlot(slot));
   RETURN_IF_ERROR(replica_.SetPublications(config_.publisher.publications));
   const bool fresh = !replica_.state().applied.has_value();
-  const std::string gap = fresh ? std::string()
-                                : FindGap(WhatWeFollowed(), identity_, slot,
-                                          config_.publisher.slot);
+  ASSIGN_OR_RETURN(const std::string no_copy, CopySlot(&slot));
+  std::string gap =
+      fresh ? std::string() : FindGap(WhatWeFollowed(), identity_, slot, slot_);
+  if (!gap.empty() && !no_copy.empty()) gap = no_copy;
+  RETURN_IF_ERROR(CheckOwner(slot, !gap.empty()));
   // One that is made anew is made as it is wanted.
   facts_.slot = fresh || !gap.empty() ? SlotState() : slot;
   RETURN_IF_ERROR(Agree());
@@ -172,24 +176,17 @@ absl::Status Session::KnowPublisher() {
 
 absl::Status Session::CheckSlot(const SlotState& slot) const {
   if (slot.exists && slot.plugin != "pgoutput") {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "slot ", config_.publisher.slot, " belongs to another program (plugin ",
-        slot.plugin, "): choose another publisher.slot"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("slot ", slot_, " belongs to another program (plugin ",
+                     slot.plugin, "): choose another publisher.slot"));
   }
   if (slot.exists && slot.database != identity_.database) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "slot ", config_.publisher.slot, " belongs to database ", slot.database,
-        ", not ", identity_.database, ": choose another publisher.slot"));
+        "slot ", slot_, " belongs to database ", slot.database, ", not ",
+        identity_.database, ": choose another publisher.slot"));
   }
   const std::string wait = WhyWait(WhatWeFollowed(), identity_, slot);
   if (!wait.empty()) return absl::UnavailableError(wait);
-  if (slot.active) {
-    return absl::UnavailableError(
-        absl::StrCat("slot ", config_.publisher.slot,
-                     " is in use by the server process ", slot.active_pid,
-                     ": an earlier connection that the server has not given up "
-                     "yet, or a second sublite with the same slot"));
-  }
   return absl::OkStatus();
 }
 
@@ -197,7 +194,6 @@ Followed Session::WhatWeFollowed() const {
   const ReplicaState& state = replica_.state();
   Followed followed;
   followed.applied = state.applied.value_or(Lsn());
-  followed.slot = state.slot;
   followed.system_identifier = state.system_identifier;
   followed.timeline = state.timeline;
   followed.timeline_began = state.timeline_began;
@@ -208,15 +204,17 @@ Followed Session::WhatWeFollowed() const {
 // Follows the slot from our position.
 absl::Status Session::GoOn(const SlotState& slot) {
   if (agreed_.enable_failover) {
-    RETURN_IF_ERROR(publisher_.EnableFailover(config_.publisher.slot));
+    RETURN_IF_ERROR(publisher_.EnableFailover(slot_));
     facts_.slot.failover = true;
   }
   const std::uint32_t was = replica_.state().timeline;
   return replica_.Transaction([&]() -> absl::Status {
+    RETURN_IF_ERROR(NoteMoved());
+    if (replica_.state().slot_is_new()) RETURN_IF_ERROR(Adopt(slot));
     if (was != 0 && was != identity_.timeline) {
       const std::string detail = absl::StrCat(
           "the publisher failed over from timeline ", was, " to ",
-          identity_.timeline, "; slot ", config_.publisher.slot, " at ",
+          identity_.timeline, "; slot ", slot_, " at ",
           slot.confirmed_flush.ToString(), " goes on without a gap");
       LogInfo(detail);
       RETURN_IF_ERROR(
@@ -254,14 +252,17 @@ absl::Status Session::Agree() {
 }
 
 absl::StatusOr<CreatedSlot> Session::MakeSlot(const SlotState& old) {
+  // That it is this replica's has to outlast a power loss.
+  RETURN_IF_ERROR(replica_.Sync());
   if (old.exists) {
-    const absl::Status dropped = publisher_.DropSlot(config_.publisher.slot);
+    const absl::Status dropped = publisher_.DropSlot(slot_);
     if (!dropped.ok() && !absl::IsNotFound(dropped)) return dropped;
   }
   SlotOptions options;
-  options.name = config_.publisher.slot;
+  options.name = slot_;
   options.two_phase = agreed_.slot_two_phase;
   options.failover = agreed_.slot_failover;
+  memory_.slot_watch.Reset();
   report_(absl::StrCat("creating slot ", options.name));
   ASSIGN_OR_RETURN(
       CreatedSlot created,
@@ -301,7 +302,7 @@ absl::Status Session::StartAnew(const SlotState& slot,
                                 const Publications& publications) {
   if (slot.exists) {
     const std::string detail =
-        absl::StrCat("gap: slot ", config_.publisher.slot,
+        absl::StrCat("gap: slot ", slot_,
                      " is there, but this file holds nothing of it; "
                      "the slot is made anew and everything is copied");
     LogWarn(detail);
@@ -314,66 +315,9 @@ absl::Status Session::StartAnew(const SlotState& slot,
   // Tables that were published before the slot began need no more than their
   // snapshot; see WritersGone for later ones.
   return replica_.Transaction([&]() -> absl::Status {
-    RETURN_IF_ERROR(
-        replica_.SetSlot(config_.publisher.slot, identity_, created));
+    RETURN_IF_ERROR(replica_.SetSlot(slot_, identity_, created));
+    RETURN_IF_ERROR(replica_.SetHome(config_.replica.machine));
     return Reconcile(publications, true);
-  });
-}
-
-absl::Status Session::ReplaceSlot(const SlotState& slot,
-                                  const Publications& publications,
-                                  const std::string& gap) {
-  const std::string detail =
-      absl::StrCat("gap: ", gap, "; changes since ",
-                   replica_.state().applied->ToString(), " cannot be followed");
-  LogWarn(detail);
-  RETURN_IF_ERROR(
-      replica_.AddEvent("gap", "", replica_.state().applied, detail));
-  if (config_.replica.on_gap == OnGap::kStop) {
-    ASSIGN_OR_RETURN(const std::vector<Request> requests, replica_.Requests());
-    const bool asked =
-        std::any_of(requests.begin(), requests.end(), [](const Request& r) {
-          return r.kind == "resync" && r.argument == "*";
-        });
-    if (!asked) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(detail,
-                       ": run `sublite resync` to copy everything again, or "
-                       "set replica.on_gap = \"resync\""));
-    }
-  }
-  RETURN_IF_ERROR(replica_.SetState("copying"));
-  ASSIGN_OR_RETURN(const CreatedSlot created, MakeSlot(slot));
-  return CopyAllBeside(publications, created);
-}
-
-absl::Status Session::CopyAllBeside(const Publications& publications,
-                                    const CreatedSlot& created) {
-  RETURN_IF_ERROR(replica_.DropCopies());
-  RETURN_IF_ERROR(copy_.DropHidden());
-  RETURN_IF_ERROR(Reconcile(publications, true));
-  ASSIGN_OR_RETURN(const std::vector<Request> requests, replica_.Requests());
-  std::vector<std::pair<ReplicaTable*, CopiedTable>> copies;
-  for (const auto& table : replica_.tables()) {
-    if (table->state == TableState::kUnpublished) continue;
-    absl::StatusOr<CopiedTable> copied = copy_.Fill(*table);
-    if (copied.ok()) {
-      copies.emplace_back(table.get(), *std::move(copied));
-    } else if (ConcernsOneTable(copied.status())) {
-      RETURN_IF_ERROR(SetAside(*table, copied.status()));
-    } else {
-      return copied.status();
-    }
-  }
-  // Until here readers saw the old rows; from here on all the new ones.
-  return replica_.Transaction([&]() -> absl::Status {
-    for (auto& [table, copied] : copies)
-      RETURN_IF_ERROR(copy_.SwapIn(*table, copied));
-    for (const Request& request : requests) {
-      if (request.kind == "resync")
-        RETURN_IF_ERROR(replica_.RemoveRequest(request.id));
-    }
-    return replica_.SetSlot(config_.publisher.slot, identity_, created);
   });
 }
 
@@ -382,7 +326,7 @@ absl::Status Session::CopyAllBeside(const Publications& publications,
 
 StreamOptions Session::ChooseStreamOptions() const {
   StreamOptions options;
-  options.slot = config_.publisher.slot;
+  options.slot = slot_;
   options.start = *replica_.state().applied;
   options.protocol_version = agreed_.protocol_version;
   options.publications = config_.publisher.publications;
@@ -424,12 +368,15 @@ absl::Status Session::Stream() {
                      memory_.streaming_pause.why())));
   }
   const StreamOptions options = ChooseStreamOptions();
+  memory_.slot_watch.Reset();
   ASSIGN_OR_RETURN(const std::unique_ptr<ReplicationStream> stream,
                    publisher_.StartReplication(options));
+  RETURN_IF_ERROR(CheckHeldSlot(options));
   on_publisher_ = false;
   streamed_from_ = options.start;
   streamed_at_ = absl::Now();
   RETURN_IF_ERROR(replica_.SetState(chunks_wait_ ? "copying" : "streaming"));
+  RETURN_IF_ERROR(NoteHold());
   LogInfo("streaming", {{"lsn", options.start.ToString()},
                         {"slot", options.slot},
                         {"with", Describe(agreed_)}});

@@ -25,6 +25,7 @@
 #include "applier/negotiation.h"
 #include "applier/publisher.h"
 #include "applier/replica.h"
+#include "applier/slot_watch.h"
 #include "applier/streaming_pause.h"
 #include "applier/table_copy.h"
 
@@ -54,6 +55,7 @@ struct SessionMemory {
   StreamingPause streaming_pause;
   // Said to the log once, and not again at every connect.
   std::set<std::string> said;
+  SlotWatch slot_watch;
 };
 
 class Session {
@@ -78,6 +80,28 @@ class Session {
   // ---- the slot
   absl::Status KnowPublisher();
   absl::Status CheckSlot(const SlotState& slot) const;
+  // Chooses `slot_`, and what the replica is called there (session_slot.cc).
+  absl::Status ChooseSlot();
+  // Whether it may be used; else Unavailable, or Aborted with `restart_` where
+  // another one was chosen.
+  absl::Status CheckOwner(const SlotState& slot, bool gap);
+  // Why the slot is another replica's although nobody was seen to use it; "" if
+  // it is not.
+  std::string WhoseSlot(const SlotState& slot, bool past);
+  // It was last followed on another machine.
+  bool IsElsewhere() const;
+  absl::Status TakeOwnSlot(const std::string& why);
+  // Makes the planned slot from the one that the position comes from. Why that
+  // cannot be, or "".
+  absl::StatusOr<std::string> CopySlot(SlotState* slot);
+  // The parts of GoOn for a file that is not where it was, and for a slot that
+  // is not yet its own.
+  absl::Status NoteMoved();
+  absl::Status Adopt(const SlotState& slot);
+  // Nobody can move the slot once it is in use here, but until then anybody
+  // can, and the server would begin behind the gap in silence.
+  absl::Status CheckHeldSlot(const StreamOptions& options);
+  absl::StatusOr<bool> AskedToResync();
   // What the replica knows of the publisher that it followed.
   Followed WhatWeFollowed() const;
   absl::Status GoOn(const SlotState& slot);
@@ -90,8 +114,14 @@ class Session {
                            const Publications& publications,
                            const std::string& gap);
   absl::StatusOr<CreatedSlot> MakeSlot(const SlotState& old);
+  // All tables are to be copied again, while readers see the rows of now.
   absl::Status CopyAllBeside(const Publications& publications,
                              const CreatedSlot& created);
+  // Says in the status whose rows readers see, while that is so.
+  absl::Status NoteHold();
+  // Shows all of them once all are there and the stream has `reached` them;
+  // true if so.
+  absl::StatusOr<bool> ShowTogether(Lsn reached);
 
   // ---- tables
   absl::Status Reconcile(const Publications& publications, bool fresh);
@@ -105,6 +135,7 @@ class Session {
                                        Lsn commit_lsn);
   absl::Status CopyWaiting();
   absl::StatusOr<bool> WritersGone(ReplicaTable& table);
+  void WaitForWritersAgain(ReplicaTable& table);
   absl::Status CopyOne(ReplicaTable& table);
   // A part of a table that is copied beside the stream; whole ones are shown
   // once the stream has `reached` them.
@@ -147,9 +178,12 @@ class Session {
   bool on_publisher_ = true;  // whose FailedPrecondition it would be
   std::optional<Lsn> streamed_from_;
   absl::Time streamed_at_;
+  bool copied_ = false;  // rows that stay, by a copy in chunks
   bool restart_ = false;
   std::optional<Applier::Refused> refused_;
 
+  std::string slot_;         // the one that is used
+  std::string copied_from_;  // the slot that it was made from, in this session
   std::vector<std::int64_t> done_requests_;
   Publications catalog_;
   Lsn catalog_as_of_;  // the catalog shows every change that was committed

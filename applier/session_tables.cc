@@ -191,6 +191,16 @@ absl::StatusOr<bool> Session::WritersGone(ReplicaTable& table) {
   // followed already, in an earlier process.
   const bool unsettled = synchronous_ && !memory_.ended.Settled(table.id);
   if (!table.newly_published && !unsettled) return true;
+  if (table.newly_published && !table.writers.has_value()) {
+    const PublishedTable* published =
+        catalog_.Find(table.shape.pg_schema, table.shape.pg_table);
+    if (published == nullptr) {
+      // The stream knows of it, the catalog as it was read last does not.
+      catalog_due_ = true;
+      return false;
+    }
+    table.settled_as = published->published_as;
+  }
   ASSIGN_OR_RETURN(std::vector<std::string> writers,
                    publisher_.ReadWriters(table.shape.oid));
   if (!table.writers.has_value()) table.writers = writers;
@@ -208,6 +218,14 @@ absl::StatusOr<bool> Session::WritersGone(ReplicaTable& table) {
   return true;
 }
 
+void Session::WaitForWritersAgain(ReplicaTable& table) {
+  LogInfo("the table was published anew meanwhile; its copy waits again",
+          {{"table", table.shape.FullName()}});
+  table.newly_published = true;
+  table.writers.reset();
+  catalog_due_ = true;
+}
+
 absl::Status Session::CopyWaiting() {
   bool in_chunks = false;
   for (const auto& table : replica_.tables()) {
@@ -222,7 +240,7 @@ absl::Status Session::CopyWaiting() {
     ASSIGN_OR_RETURN(const bool free, WritersGone(*table));
     if (free) RETURN_IF_ERROR(CopyOne(*table));
   }
-  chunks_wait_ = in_chunks;
+  chunks_wait_ = in_chunks || replica_.state().shown.has_value();
   if (done_requests_.empty()) return absl::OkStatus();
   for (std::int64_t id : std::exchange(done_requests_, {}))
     RETURN_IF_ERROR(replica_.RemoveRequest(id));
@@ -260,6 +278,10 @@ absl::Status Session::CopyChunks(Lsn reached, bool busy) {
     moved = !copied.ok() || *copied;
     if (moved) break;  // the stream has its turn
   }
+  if (!moved && replica_.state().shown.has_value()) {
+    ASSIGN_OR_RETURN(moved, ShowTogether(reached));
+    wait = !moved;
+  }
   // A busy stream gets as much time as the copies.
   const absl::Time done = absl::Now();
   next_chunk_at_ = busy ? done + (done - began) : done;
@@ -272,8 +294,14 @@ absl::Status Session::CopyChunks(Lsn reached, bool busy) {
 absl::StatusOr<bool> Session::CopyChunk(ReplicaTable& table, Lsn reached,
                                         bool may_read) {
   if (table.partial != nullptr && table.partial->complete) {
-    ASSIGN_OR_RETURN(const bool shown, chunks_.ShowIfPassed(table, reached));
-    if (!shown) return false;
+    if (replica_.state().shown.has_value() ||
+        !ChunkCopy::IsPassed(table, reached))
+      return false;
+    // Rows as of this position become visible.
+    RETURN_IF_ERROR(replica_.Transaction([&] {
+      replica_.SetPosition(reached, std::nullopt);
+      return chunks_.Show(table);
+    }));
     LogInfo("copied", {{"table", table.shape.FullName()}});
     report_(absl::StrCat("copied ", table.shape.FullName()));
     return true;
@@ -288,12 +316,15 @@ absl::StatusOr<bool> Session::CopyChunk(ReplicaTable& table, Lsn reached,
   ASSIGN_OR_RETURN(const ChunkCopy::Step step, chunks_.Next(table));
   if (step == ChunkCopy::Step::kUnsuited) {
     RETURN_IF_ERROR(CopyOne(table));
+  } else if (step == ChunkCopy::Step::kPublishedAnew) {
+    WaitForWritersAgain(table);
   } else if (step == ChunkCopy::Step::kBegunAnew) {
     ++table.copies_lost;
     // It may have left the publication meanwhile.
     table.newly_published = true;
   }
-  return step != ChunkCopy::Step::kNotYet;
+  return step != ChunkCopy::Step::kNotYet &&
+         step != ChunkCopy::Step::kPublishedAnew;
 }
 
 absl::Status Session::CopyOne(ReplicaTable& table) {
@@ -305,8 +336,15 @@ absl::Status Session::CopyOne(ReplicaTable& table) {
     return ConcernsOneTable(copied.status()) ? SetAside(table, copied.status())
                                              : copied.status();
   }
-  RETURN_IF_ERROR(
-      replica_.Transaction([&] { return copy_.SwapIn(table, *copied); }));
+  if (!table.IsPublishedAsSettled(copied->published)) {
+    WaitForWritersAgain(table);
+    return copy_.DropHidden();
+  }
+  const bool hold =
+      replica_.state().shown.has_value() && !copied->hidden.empty();
+  RETURN_IF_ERROR(hold ? chunks_.Hold(table, *copied)
+                       : replica_.Transaction(
+                             [&] { return copy_.SwapIn(table, *copied); }));
   LogInfo("copied", {{"table", table.shape.FullName()},
                      {"rows", absl::StrCat(copied->rows)}});
   report_(absl::StrCat("copied ", table.shape.FullName()));

@@ -189,6 +189,12 @@ absl::Status SetDatabase(const SettingValue& value, Config* config) {
   return absl::OkStatus();
 }
 
+absl::Status SetSeed(const SettingValue& value, Config* config) {
+  RETURN_IF_ERROR(GetText(value, &config->replica.seed));
+  if (config->replica.seed.empty()) return Bad("must name a file, is empty");
+  return absl::OkStatus();
+}
+
 absl::Status SetNumeric(const SettingValue& value, Config* config) {
   return GetNumericMode(value, &config->replica.numeric);
 }
@@ -350,6 +356,12 @@ std::vector<Setting> OtherSettings() {
       {"replica.database", "database", K::kText, "FILE",
        "\"/var/lib/sublite/replica.db\"", true,
        "The SQLite file; made if it is missing.", SetDatabase},
+      {"replica.seed", "seed", K::kText, "FILE", "\"/var/lib/sublite/seed.db\"",
+       false,
+       "A prepared replica file (as `sublite backup` makes them) that a "
+       "missing\n"
+       "database is made from, instead of copying all tables.",
+       SetSeed},
       {"replica.numeric", "numeric", K::kChoice, "auto|text|real", "\"auto\"",
        false,
        "How numeric is stored: auto as a number where 15 digits are enough, "

@@ -23,11 +23,13 @@ constexpr absl::Duration kRefusedPauseMin = absl::Seconds(5);
 
 Supervisor::Supervisor(const Config& config, Publisher& publisher,
                        const StopSignal& stop, Announcer announcer,
+                       std::function<absl::Status()> seed,
                        std::shared_ptr<Metrics> metrics)
     : config_(config),
       publisher_(publisher),
       stop_(stop),
       announcer_(std::move(announcer)),
+      seed_(std::move(seed)),
       metrics_(std::move(metrics)),
       backoff_(std::random_device()()) {}
 
@@ -49,6 +51,7 @@ void Supervisor::Interrupt() {
 
 absl::Status Supervisor::OpenReplica() {
   const std::string& path = config_.replica.database;
+  if (seed_) RETURN_IF_ERROR(seed_());
   absl::StatusOr<std::unique_ptr<Replica>> opened = Replica::Open(
       path, [this] { return Stopped(); }, metrics_);
   if (!opened.ok()) return opened.status();

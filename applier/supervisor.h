@@ -36,8 +36,9 @@ struct Announcer {
 
 class Supervisor {
  public:
+  // `seed` is asked, before the file is opened, to make it if it is missing.
   Supervisor(const Config& config, Publisher& publisher, const StopSignal& stop,
-             Announcer announcer,
+             Announcer announcer, std::function<absl::Status()> seed = nullptr,
              std::shared_ptr<Metrics> metrics = std::make_shared<Metrics>());
 
   // OK or Cancelled: stopped. Anything else: only a person can go on, and the
@@ -68,6 +69,7 @@ class Supervisor {
   Publisher& publisher_;
   const StopSignal& stop_;
   Announcer announcer_;
+  std::function<absl::Status()> seed_;
   const std::shared_ptr<Metrics> metrics_;
   SessionMemory memory_;
   Backoff backoff_;

@@ -24,10 +24,33 @@
 namespace sublite {
 
 // Stored in sublite_state.format. A file with a higher number was written by a
-// newer sublite.
+// newer sublite. Columns that only add something do not raise it: they are
+// added to files that lack them (kAddedColumns), and an older sublite leaves
+// them alone.
 inline constexpr int kFileFormat = 1;
 // PRAGMA application_id: "subl".
 inline constexpr int kApplicationId = 0x7375626c;
+
+// Columns that a file of an earlier sublite may lack.
+struct AddedColumn {
+  const char* table;
+  const char* column;
+  const char* type;
+};
+inline constexpr AddedColumn kAddedColumns[] = {
+    {"sublite_state", "slot_from", "text not null default ''"},
+    {"sublite_state", "slot_asked", "text not null default ''"},
+    {"sublite_state", "slot_making", "integer not null default 0"},
+    {"sublite_state", "slot_passed", "integer not null default 0"},
+    {"sublite_state", "slot_note", "text"},
+    {"sublite_state", "file_id", "text not null default ''"},
+    {"sublite_state", "home_machine", "text not null default ''"},
+    {"sublite_state", "home_path", "text not null default ''"},
+    {"sublite_tables", "unpublished_since", "text"},
+    {"sublite_state", "shown_pos", "integer"},
+    {"sublite_state", "shown_commit_time", "text"},
+    {"sublite_state", "shown_consistent", "integer not null default 0"},
+};
 
 inline constexpr char kVersion[] = "0.1.0";
 
@@ -38,6 +61,9 @@ create table if not exists sublite_state (
   state text not null,               -- copying, streaming, disconnected, failed
   applied_pos integer,               -- end position of all that is applied; NULL until the slot exists
   applied_commit_time text,
+  shown_pos integer,                 -- while all tables are copied again after a gap: where the rows that readers see are from;
+  shown_commit_time text,            -- applied_pos is then that of the copies. All take the tables' names at once
+  shown_consistent integer not null default 0,
   contact_at text,
   publications text not null default '',
   slot text not null default '',
@@ -45,6 +71,14 @@ create table if not exists sublite_state (
   slot_snapshot text,                -- what had committed before it
   slot_timeline integer,             -- the publisher's when the slot was made
   slot_on_standby integer not null default 0, -- it was made on a standby
+  slot_from text not null default '',  -- while `slot` is not this file's yet: the slot that the position comes from
+  slot_asked text not null default '', -- publisher.slot where that is another replica's, and `slot` one of its own
+  slot_making integer not null default 0, -- 1: the slot is being made anew; else it was made there, and the copies are not through
+  slot_passed integer not null default 0, -- how often it had moved past the file and was taken again
+  slot_note text,                    -- what a person has to know of the slot that was left alone
+  file_id text not null default '',  -- random: which replica this is; a copy of the file gets another
+  home_machine text not null default '', -- where it was last followed: "" if not known
+  home_path text not null default '',
   system_identifier text,
   timeline integer,                  -- the publisher's at the last connect
   timeline_began integer,            -- where that left its parent; NULL if not known
@@ -65,6 +99,7 @@ create table if not exists sublite_tables (
   rows_estimated integer,
   copied_at text,
   error text,
+  unpublished_since text,
   oid integer not null,
   replica_identity text not null,
   publishes_changes integer not null default 1,  -- update or delete, not only insert and truncate
@@ -174,12 +209,15 @@ create table if not exists sublite_requests (
 create view if not exists sublite_status as
 select s.state,
   s.applied_pos is not null
-    and not exists (select 1 from sublite_tables t where t.state not in ('ready', 'unpublished') or t.copy_pos > s.applied_pos)
+    and case when s.shown_pos is not null then s.shown_consistent = 1
+      else not exists (select 1 from sublite_tables t where t.state not in ('ready', 'unpublished') or t.copy_pos > s.applied_pos)
+    end
     and not exists (select 1 from sublite_requests r where r.kind = 'resync') as consistent,
-  printf('%X/%X', (s.applied_pos >> 32) & 4294967295, s.applied_pos & 4294967295) as applied_lsn,
-  s.applied_commit_time, s.contact_at, s.publications, s.slot, s.system_identifier, s.server_version,
+  printf('%X/%X', (coalesce(s.shown_pos, s.applied_pos) >> 32) & 4294967295,
+    coalesce(s.shown_pos, s.applied_pos) & 4294967295) as applied_lsn,
+  case when s.shown_pos is null then s.applied_commit_time else s.shown_commit_time end as applied_commit_time, s.contact_at, s.publications, s.slot, s.system_identifier, s.server_version,
   (select count(*) from sublite_prepared) as prepared,
-  s.last_error, s.last_error_at, s.sublite_version, s.timeline, s.activity,
+  s.last_error, s.last_error_at, s.sublite_version, s.timeline, s.activity, s.file_id, s.slot_note,
   (select coalesce(sum(missing_rows), 0) from sublite_tables) as missing_rows,
   (select coalesce(sum(replaced_rows), 0) from sublite_tables) as replaced_rows
 from sublite_state s;

@@ -60,18 +60,17 @@ absl::Status ReadForeign(Database* database, FileFacts* facts) {
 absl::Status ReadFollowed(Database* database, Followed* followed) {
   ASSIGN_OR_RETURN(
       Statement row,
-      database->Prepare("select coalesce(applied_pos, 0), slot, "
+      database->Prepare("select coalesce(applied_pos, 0), "
                         "coalesce(system_identifier, ''), "
                         "coalesce(timeline, 0), coalesce(timeline_began, 0), "
                         "slot_on_standby from sublite_state"));
   ASSIGN_OR_RETURN(const bool found, row.Step());
   if (!found) return absl::OkStatus();
   followed->applied = Lsn(static_cast<std::uint64_t>(row.Int(0)));
-  followed->slot = std::string(row.Text(1));
-  followed->system_identifier = std::string(row.Text(2));
-  followed->timeline = static_cast<std::uint32_t>(row.Int(3));
-  followed->timeline_began = Lsn(static_cast<std::uint64_t>(row.Int(4)));
-  followed->slot_on_standby = row.Int(5) != 0;
+  followed->system_identifier = std::string(row.Text(1));
+  followed->timeline = static_cast<std::uint32_t>(row.Int(2));
+  followed->timeline_began = Lsn(static_cast<std::uint64_t>(row.Int(3)));
+  followed->slot_on_standby = row.Int(4) != 0;
   return absl::OkStatus();
 }
 
@@ -80,10 +79,24 @@ absl::Status ReadFile(const std::string& path, FileFacts* facts) {
                    OpenReplicaForReading(path));
   ASSIGN_OR_RETURN(facts->status, ReadReplicaStatus(database.get()));
   RETURN_IF_ERROR(ReadFollowed(database.get(), &facts->followed));
+  ASSIGN_OR_RETURN(facts->slot, ReadFileSlot(database.get()));
   return ReadForeign(database.get(), facts);
 }
 
-FileFacts LookAtFile(const std::string& path) {
+absl::Status ReadSeed(const std::string& path, FileFacts* facts) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
+                   OpenReplicaForReading(path));
+  RETURN_IF_ERROR(ReadFollowed(database.get(), &facts->followed));
+  ASSIGN_OR_RETURN(facts->slot, ReadFileSlot(database.get()));
+  if (facts->slot.from.empty()) facts->slot.from = facts->slot.name;
+  facts->slot.name.clear();
+  return facts->followed.applied.valid()
+             ? absl::OkStatus()
+             : absl::FailedPreconditionError("it has no position yet");
+}
+
+FileFacts LookAtFile(const Config& config) {
+  const std::string& path = config.replica.database;
   FileFacts facts;
   facts.sqlite_version = SqliteVersion();
   const std::string folder = FolderOf(path);
@@ -113,6 +126,11 @@ FileFacts LookAtFile(const std::string& path) {
         facts.network_file_system = true;
       }
     }
+  }
+  if (!facts.exists && !config.replica.seed.empty()) {
+    facts.seeded = true;
+    const absl::Status seed = ReadSeed(config.replica.seed, &facts);
+    if (!seed.ok()) facts.seed_problem = std::string(seed.message());
   }
   if (!facts.exists || !facts.problem.empty()) return facts;
   const absl::Status read = ReadFile(path, &facts);
@@ -231,17 +249,25 @@ PublisherFacts FactsFor(const Config& config, const ServerFacts& server,
 
 // Each step needs the ones before; the first that the publisher refuses ends
 // it.
-absl::Status CheckPublisher(const Config& config, Publisher* publisher,
+absl::Status CheckPublisher(const Config& configured, Publisher* publisher,
                             Findings* findings) {
   const absl::StatusOr<PublisherIdentity> identity = publisher->Connect();
   if (!identity.ok()) return Annotate(identity.status(), "connection");
-  ASSIGN_OR_RETURN(const ServerFacts server, ReadServer(*identity, publisher));
+  ASSIGN_OR_RETURN(ServerFacts server, ReadServer(*identity, publisher));
   CheckServer(server, findings);
+  const FileSlot file_slot = LookAtFile(configured).slot;
+  Config config = configured;
+  config.publisher.slot = file_slot.Used(configured.publisher.slot);
+  const std::string& source =
+      file_slot.from.empty() ? file_slot.name : file_slot.from;
+  if (!source.empty() && source != config.publisher.slot) {
+    ASSIGN_OR_RETURN(server.source_slot, publisher->ReadSlot(source));
+  }
   ASSIGN_OR_RETURN(const SlotState slot,
                    publisher->ReadSlot(config.publisher.slot));
   // A running sublite moves the slot and the file. Its file is read after its
   // slot, else an older file would look like a gap.
-  const FileFacts file = LookAtFile(config.replica.database);
+  const FileFacts file = LookAtFile(config);
   CheckSlot(config, server, slot, file, findings);
   ASSIGN_OR_RETURN(const Publications publications,
                    publisher->ReadPublications(config.publisher.publications));
@@ -261,7 +287,7 @@ int CheckCommand(const Config& config, Publisher* publisher,
                  std::ostream& out) {
   Findings findings;
   findings.Ok("the configuration can be read");
-  CheckFile(config, LookAtFile(config.replica.database), &findings);
+  CheckFile(config, LookAtFile(config), &findings);
   const absl::Status status = CheckPublisher(config, publisher, &findings);
   if (!status.ok()) findings.Fail(std::string(status.message()));
   findings.Print(out);

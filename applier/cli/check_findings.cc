@@ -84,7 +84,10 @@ void CheckExistingSlot(const Config& config, const ServerFacts& server,
   }
   const std::string gap =
       FindGap(file.followed, server.identity, slot, config.publisher.slot);
-  if (gap.empty()) {
+  if (gap.empty() && file.seeded && file.slot.from == config.publisher.slot) {
+    findings->Ok(absl::StrCat(
+        name, " is the seed's: this device takes a copy of it as its own"));
+  } else if (gap.empty()) {
     findings->Ok(absl::StrCat(name, " continues from ",
                               file.followed.applied.ToString()));
   } else {
@@ -242,8 +245,14 @@ void CheckFile(const Config& config, const FileFacts& file,
         path, " is a replica with ", file.status.tables.size(),
         " table(s), at ",
         file.status.applied_lsn.empty() ? "0/0" : file.status.applied_lsn));
+  } else if (!file.seed_problem.empty()) {
+    findings->Fail(absl::StrCat("the seed ", config.replica.seed,
+                                " cannot be used: ", file.seed_problem));
   } else {
-    findings->Ok(absl::StrCat(path, " is not there yet; it can be made"));
+    findings->Ok(absl::StrCat(
+        path, " is not there yet; it can be made",
+        file.seeded ? absl::StrCat(" from the seed ", config.replica.seed)
+                    : ""));
   }
   if (file.network_file_system) {
     findings->Fail(absl::StrCat(
@@ -308,10 +317,28 @@ void CheckSlot(const Config& config, const ServerFacts& server,
                               server.max_replication_slots, " are taken)"));
   }
   if (!file.followed.applied.valid()) return;
-  Gap(config,
-      absl::StrCat("gap: ", FindGap(file.followed, server.identity, slot,
-                                    config.publisher.slot)),
-      findings);
+  const std::string gap =
+      FindGap(file.followed, server.identity, slot, config.publisher.slot);
+  const bool same =
+      file.followed.system_identifier == server.identity.system_identifier;
+  if (file.slot.name == config.publisher.slot || !same) {
+    Gap(config, absl::StrCat("gap: ", gap), findings);
+    return;
+  }
+  const std::string from =
+      file.slot.from.empty() ? file.slot.name : file.slot.from;
+  const SlotState& source = server.source_slot;
+  if (source.exists && !source.lost &&
+      source.confirmed_flush <= file.followed.applied) {
+    findings->Ok(absl::StrCat("slot ", config.publisher.slot,
+                              " will be copied from slot ", from));
+  } else {
+    Gap(config,
+        absl::StrCat("gap: slot ", config.publisher.slot,
+                     " is not there, and slot ", from,
+                     source.exists ? " is past the file" : " is gone, too"),
+        findings);
+  }
 }
 
 void CheckNegotiation(const Negotiated& negotiated, const ServerFacts& server,

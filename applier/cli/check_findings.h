@@ -51,6 +51,8 @@ struct ServerFacts {
   int max_prepared_transactions = 0;
   std::string encoding;
   bool hot_standby_feedback = false;
+  // The slot that the file's position comes from, if another is to go on.
+  SlotState source_slot;
   std::string tls;     // "TLSv1.3", "" for a plain connection
   bool local = false;  // over a socket or the loopback
 };
@@ -65,6 +67,11 @@ struct FileFacts {
   bool exists = false;
   ReplicaStatus status;  // where it exists
   Followed followed;     // `applied` is 0 until there is a slot
+  FileSlot slot;
+  // Where it does not exist and is made from replica.seed, `followed` and
+  // `slot` are the seed's, and this is what is wrong with that, or "".
+  bool seeded = false;
+  std::string seed_problem;
   // Tables and views that are not sublite's, folded, with their spelling.
   std::map<std::string, std::string> foreign;
   std::string problem;  // why it cannot be made or written, "" if it can

@@ -119,7 +119,9 @@ std::string SettingsHelp() {
     absl::StrAppend(&out, "  --", setting.flag, "=",
                     boolean ? "true|false" : setting.argument, "\n      ",
                     absl::StrReplaceAll(setting.help, {{"\n", "\n      "}}));
-    if (!setting.required && std::string(setting.flag) != "slot") {
+    const bool has_default = std::string(setting.flag) != "slot" &&
+                             std::string(setting.flag) != "seed";
+    if (!setting.required && has_default) {
       absl::StrAppend(&out, " Default: ",
                       absl::StrReplaceAll(setting.sample, {{"\"", ""}}), ".");
     }

@@ -65,6 +65,20 @@ std::string GetText(const Statement& row, int column) {
   return std::string(row.Text(column));
 }
 
+absl::Status ReadIdentity(Database* database, ReplicaStatus* status) {
+  ASSIGN_OR_RETURN(const bool known,
+                   HasColumn(database, "sublite_status", "file_id"));
+  if (!known) return absl::OkStatus();
+  ASSIGN_OR_RETURN(
+      Statement row,
+      database->Prepare("select file_id, slot_note from sublite_status"));
+  ASSIGN_OR_RETURN(const bool found, row.Step());
+  if (!found) return absl::OkStatus();
+  status->file_id = GetText(row, 0);
+  status->slot_note = GetText(row, 1);
+  return absl::OkStatus();
+}
+
 absl::Status ReadState(Database* database, ReplicaStatus* status) {
   ASSIGN_OR_RETURN(
       Statement row,
@@ -92,7 +106,7 @@ absl::Status ReadState(Database* database, ReplicaStatus* status) {
   status->activity = GetText(row, 13);
   status->missing_rows = row.Int(14);
   status->replaced_rows = row.Int(15);
-  return absl::OkStatus();
+  return ReadIdentity(database, status);
 }
 
 absl::Status ReadErrorLsn(Database* database, ReplicaStatus* status) {
@@ -207,12 +221,37 @@ absl::StatusOr<std::unique_ptr<Database>> OpenReplicaForWriting(
   return database;
 }
 
-absl::StatusOr<std::vector<TableRow>> ReadTables(Database* database) {
+absl::StatusOr<bool> HasColumn(Database* database, const char* table,
+                               const char* column) {
+  ASSIGN_OR_RETURN(const std::int64_t columns,
+                   database->QueryInt(
+                       absl::StrCat("select count(*) from pragma_table_info('",
+                                    table, "') where name = '", column, "'")));
+  return columns > 0;
+}
+
+absl::StatusOr<FileSlot> ReadFileSlot(Database* database) {
+  ASSIGN_OR_RETURN(const bool known,
+                   HasColumn(database, "sublite_state", "slot_asked"));
   ASSIGN_OR_RETURN(
       Statement row,
-      database->Prepare("select id, pg_schema, pg_table, sqlite_table, state, "
-                        "rows_copied, rows_estimated, copied_at, error "
-                        "from sublite_tables order by pg_schema, pg_table"));
+      database->Prepare(known ? "select slot, slot_from, slot_asked from "
+                                "sublite_state"
+                              : "select slot, '', '' from sublite_state"));
+  ASSIGN_OR_RETURN(const bool found, row.Step());
+  if (!found) return FileSlot();
+  return FileSlot{GetText(row, 0), GetText(row, 1), GetText(row, 2)};
+}
+
+absl::StatusOr<std::vector<TableRow>> ReadTables(Database* database) {
+  ASSIGN_OR_RETURN(const bool since,
+                   HasColumn(database, "sublite_tables", "unpublished_since"));
+  ASSIGN_OR_RETURN(Statement row,
+                   database->Prepare(absl::StrCat(
+                       "select id, pg_schema, pg_table, sqlite_table, state, "
+                       "rows_copied, rows_estimated, copied_at, error, ",
+                       since ? "unpublished_since" : "null",
+                       " from sublite_tables order by pg_schema, pg_table")));
   std::vector<TableRow> tables;
   while (true) {
     ASSIGN_OR_RETURN(const bool more, row.Step());
@@ -227,6 +266,7 @@ absl::StatusOr<std::vector<TableRow>> ReadTables(Database* database) {
     if (!row.IsNull(6)) table.rows_estimated = row.Int(6);
     table.copied_at = GetText(row, 7);
     table.error = GetText(row, 8);
+    table.unpublished_since = GetText(row, 9);
     tables.push_back(std::move(table));
   }
 }

@@ -43,6 +43,7 @@ struct TableRow {
   std::optional<std::int64_t> rows_estimated;
   std::string copied_at;  // "" for NULL, as in all texts here
   std::string error;
+  std::string unpublished_since;
 
   std::string PgName() const { return pg_schema + "." + pg_table; }
 };
@@ -83,6 +84,8 @@ struct ReplicaStatus {
   std::string last_error_at;
   std::string sublite_version;
   std::string activity;  // what a long wait is for
+  std::string file_id;
+  std::string slot_note;  // what a person has to know of another slot
   // Updates and deletes that found no row, inserts that found their key taken.
   std::int64_t missing_rows = 0;
   std::int64_t replaced_rows = 0;
@@ -108,6 +111,23 @@ struct ReplicaStatus {
 // All of it in one read transaction.
 absl::StatusOr<ReplicaStatus> ReadReplicaStatus(Database* database);
 absl::StatusOr<std::vector<TableRow>> ReadTables(Database* database);
+
+// Whether a file made by an earlier sublite has it yet.
+absl::StatusOr<bool> HasColumn(Database* database, const char* table,
+                               const char* column);
+
+// Which slot the file goes with.
+struct FileSlot {
+  std::string name;
+  std::string from;   // as sublite_state.slot_from
+  std::string asked;  // as sublite_state.slot_asked
+
+  // The slot that `run` uses where publisher.slot is `configured`.
+  std::string Used(const std::string& configured) const {
+    return !asked.empty() && asked == configured ? name : configured;
+  }
+};
+absl::StatusOr<FileSlot> ReadFileSlot(Database* database);
 
 // Adds a row to sublite_events. The caller owns the transaction.
 absl::Status AddEvent(Database* database, std::string_view kind,

@@ -17,8 +17,10 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "applier/cli/exit_code.h"
+#include "applier/cli/seed.h"
 #include "applier/cli/watch_pages.h"
 #include "applier/io/libpq_publisher.h"
+#include "applier/io/machine.h"
 #include "applier/io/notify.h"
 #include "applier/log.h"
 #include "applier/metrics.h"
@@ -100,7 +102,9 @@ int ExitCode(const absl::Status& result) {
 
 }  // namespace
 
-int RunCommand(const Config& config) {
+int RunCommand(const Config& configured) {
+  Config config = configured;
+  config.replica.machine = MachineIdentity();
   GiveMemoryBack();
   const sigset_t signals = EndingSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
@@ -117,10 +121,16 @@ int RunCommand(const Config& config) {
   options.stream.status_interval = config.publisher.status_interval;
   LibpqPublisher publisher(std::move(options), &stop);
   const auto metrics = std::make_shared<Metrics>();
-  Supervisor supervisor(config, publisher, stop,
-                        {[] { notify::Ready(); },
-                         [](const std::string& text) { notify::Status(text); }},
-                        metrics);
+  Supervisor supervisor(
+      config, publisher, stop,
+      {[] { notify::Ready(); },
+       [](const std::string& text) { notify::Status(text); }},
+      [&config, &stop]() -> absl::Status {
+        if (config.replica.seed.empty()) return absl::OkStatus();
+        return MakeFromSeed(config.replica.seed, config.replica.database,
+                            [&stop] { return stop.requested(); });
+      },
+      metrics);
   WatchPages pages(config, metrics, [&] { return supervisor.alive_at(); });
   std::atomic<bool> ended{false};
   absl::Status result;

@@ -48,7 +48,10 @@ void AppendTables(const ReplicaStatus& status, std::string* out) {
       absl::StrAppend(out, "  (", table.PgName(), ")");
     }
     absl::StrAppend(out, "\n");
-    if (!table.error.empty()) {
+    if (!table.unpublished_since.empty()) {
+      absl::StrAppend(out, "    not published since ", table.unpublished_since,
+                      "; its rows stay as they were\n");
+    } else if (!table.error.empty()) {
       absl::StrAppend(out, "    error: ", table.error, "\n");
     }
   }
@@ -75,6 +78,7 @@ Json TableJson(const TableRow& table) {
   json["rows_estimated"] =
       table.rows_estimated ? Json(*table.rows_estimated) : Json(nullptr);
   json["copied_at"] = TextOrNull(table.copied_at);
+  json["unpublished_since"] = TextOrNull(table.unpublished_since);
   json["error"] = TextOrNull(table.error);
   return json;
 }
@@ -135,6 +139,9 @@ std::string StatusText(const std::string& database, const ReplicaStatus& status,
                             ", publications ", status.publications, ", slot ",
                             OrUnknown(status.slot)),
                &out);
+    if (!status.slot_note.empty()) {
+      AppendLine("other slot", status.slot_note, &out);
+    }
     if (status.prepared > 0) {
       AppendLine("prepared",
                  absl::StrCat(Count(status.prepared, "transaction waits",
@@ -190,6 +197,8 @@ std::string StatusJson(const std::string& database, const ReplicaStatus& status,
   json["activity"] = TextOrNull(status.activity);
   json["missing_rows"] = status.missing_rows;
   json["replaced_rows"] = status.replaced_rows;
+  json["file_id"] = TextOrNull(status.file_id);
+  json["slot_note"] = TextOrNull(status.slot_note);
   json["requests"] = status.requests;
   json["behind_bytes"] = status.behind_bytes();
   json["retention"] = RetentionJson(status);

@@ -66,11 +66,26 @@ absl::Status NoteInFile(const std::string& path, const std::string& slot) {
   return database->Execute("commit");
 }
 
+// The slot that `run` used, which need not be the one that was configured.
+absl::StatusOr<std::string> SlotOf(const Config& config) {
+  if (!HasFile(config.replica.database)) return config.publisher.slot;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
+                   OpenReplicaForReading(config.replica.database));
+  ASSIGN_OR_RETURN(const FileSlot slot, ReadFileSlot(database.get()));
+  return slot.Used(config.publisher.slot);
+}
+
 }  // namespace
 
 int TeardownCommand(const Config& config, Publisher* publisher,
                     std::ostream& out, std::ostream& err) {
-  const std::string& slot = config.publisher.slot;
+  const absl::StatusOr<std::string> used = SlotOf(config);
+  // A slot is to be dropped even where the file is past reading.
+  if (!used.ok()) {
+    err << "sublite: cannot look which slot the replica uses: "
+        << std::string(used.status().message()) << "\n";
+  }
+  const std::string slot = used.value_or(config.publisher.slot);
   bool dropped = false;
   const absl::Status status = DropSlot(slot, publisher, &dropped);
   if (!status.ok()) return Fail(err, status);

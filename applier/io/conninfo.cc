@@ -336,7 +336,10 @@ ConnectParameters Conninfo::Parameters(const ConnectTarget& target,
   set("hostaddr", target.hostaddr);
   set("port", target.port);
   set("target_session_attrs", target.session_attrs);
-  set("replication", kind == ConnectionKind::kReplication ? "database" : "");
+  const bool replicates = kind == ConnectionKind::kReplication;
+  set("replication", replicates ? "database" : "");
+  if (replicates && !replication_name_.empty())
+    set("fallback_application_name", replication_name_);
   return parameters;
 }
 

@@ -55,6 +55,9 @@ class Conninfo {
   ConnectParameters Parameters(const ConnectTarget& target,
                                ConnectionKind kind) const;
 
+  // The application_name of replication connections, where nobody chose one.
+  void NameReplication(const std::string& name) { replication_name_ = name; }
+
   // For one target.
   absl::Duration connect_timeout() const { return connect_timeout_; }
 
@@ -76,6 +79,7 @@ class Conninfo {
 
   ConnectParameters effective_;  // never NULL values; secrets included
   std::vector<ConnectTarget> targets_;
+  std::string replication_name_;
   absl::Duration connect_timeout_ = absl::Seconds(10);
   bool sslmode_is_default_ = false;
 };

@@ -54,6 +54,7 @@ absl::StatusOr<PublisherIdentity> LibpqPublisher::Connect() {
   sessions_.reset();
   ASSIGN_OR_RETURN(Conninfo conninfo,
                    Conninfo::Resolve(options_.conninfo, options_.password));
+  conninfo.NameReplication(name_);
   conninfo_ = std::make_shared<const Conninfo>(std::move(conninfo));
   ASSIGN_OR_RETURN(
       std::unique_ptr<Connection> replication,
@@ -103,6 +104,16 @@ absl::StatusOr<CreatedSlot> LibpqPublisher::CreateSlot(
       MakeSlot(*replication_, *ordinary, options, on_wait);
   sessions_->Give(std::move(ordinary));
   return created;
+}
+
+absl::Status LibpqPublisher::CopySlot(const std::string& from,
+                                      const std::string& to) {
+  RETURN_IF_ERROR(NeedConnected());
+  // Not twice: the first may have been done although its answer was lost.
+  ASSIGN_OR_RETURN(std::unique_ptr<Connection> session, sessions_->Take());
+  const absl::Status copied = CopySlotByName(*session, from, to);
+  sessions_->Give(std::move(session));
+  return copied;
 }
 
 absl::Status LibpqPublisher::EnableFailover(const std::string& name) {

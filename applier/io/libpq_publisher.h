@@ -45,11 +45,14 @@ class LibpqPublisher final : public Publisher {
   LibpqPublisher(LibpqPublisherOptions options, const StopSignal* stop);
   ~LibpqPublisher() override;
 
+  void Introduce(const std::string& name) override { name_ = name; }
   absl::StatusOr<PublisherIdentity> Connect() override;
   absl::StatusOr<SlotState> ReadSlot(const std::string& name) override;
   absl::StatusOr<CreatedSlot> CreateSlot(
       const SlotOptions& options,
       const std::function<void(std::string_view)>& on_wait) override;
+  absl::Status CopySlot(const std::string& from,
+                        const std::string& to) override;
   absl::Status EnableFailover(const std::string& name) override;
   absl::Status DropSlot(const std::string& name) override;
   absl::StatusOr<Publications> ReadPublications(
@@ -73,6 +76,7 @@ class LibpqPublisher final : public Publisher {
   const StopSignal* const stop_;
   const std::shared_ptr<SilentEndings> silent_endings_;
 
+  std::string name_;
   std::shared_ptr<const Conninfo> conninfo_;
   ConnectTarget target_;
   PublisherIdentity identity_;

@@ -208,7 +208,10 @@ absl::StatusOr<SlotState> ReadSlotState(Connection& ordinary,
               version >= 140000 ? "two_phase" : "false", ", ", lost, ", ",
               v17 ? "invalidation_reason, failover, synced"
                   : "NULL::text, false, false",
-              " FROM pg_catalog.pg_replication_slots WHERE slot_name = ",
+              ", a.application_name, host(a.client_addr)"
+              " FROM pg_catalog.pg_replication_slots s"
+              " LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = s.active_pid"
+              " WHERE slot_name = ",
               QuoteLiteral(name)),
           "reading the replication slot"));
   SlotState slot;
@@ -233,6 +236,8 @@ absl::StatusOr<SlotState> ReadSlotState(Connection& ordinary,
   slot.lost_reason = result.Text(0, 8);
   slot.failover = result.Get(0, 9) == "t";
   slot.synced = result.Get(0, 10) == "t";
+  slot.active_name = result.Text(0, 11);
+  slot.active_client = result.Text(0, 12);
   if (slot.lost && slot.lost_reason.empty()) {
     slot.lost_reason = "wal_status is lost";
   }
@@ -267,6 +272,16 @@ absl::Status EnableSlotFailover(Connection& replication,
       .Query(absl::StrCat("ALTER_REPLICATION_SLOT ", QuoteIdentifier(name),
                           " (FAILOVER true)"),
              "making the replication slot a failover slot")
+      .status();
+}
+
+absl::Status CopySlotByName(Connection& ordinary, const std::string& from,
+                            const std::string& to) {
+  RETURN_IF_ERROR(CheckSlotName(to));
+  return ordinary
+      .Query(absl::StrCat("SELECT pg_catalog.pg_copy_logical_replication_slot(",
+                          QuoteLiteral(from), ", ", QuoteLiteral(to), ")"),
+             "copying the replication slot")
       .status();
 }
 

@@ -38,6 +38,10 @@ absl::StatusOr<CreatedSlot> MakeSlot(
 absl::Status EnableSlotFailover(Connection& replication,
                                 const std::string& name);
 
+// Server 12 and later.
+absl::Status CopySlotByName(Connection& ordinary, const std::string& from,
+                            const std::string& to);
+
 absl::Status DropSlotByName(Connection& ordinary, const std::string& name,
                             const WaitLimits& limits = {});
 

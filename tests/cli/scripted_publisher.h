@@ -26,6 +26,7 @@ class ScriptedPublisher : public Publisher {
     identity.wal_end = Lsn(1 << 20);
   }
 
+  void Introduce(const std::string&) override {}
   absl::StatusOr<PublisherIdentity> Connect() override {
     if (!connect.ok()) return connect;
     return identity;
@@ -44,6 +45,9 @@ class ScriptedPublisher : public Publisher {
   // The first answer is the server's facts, the second the tables'.
   absl::StatusOr<Rows> Query(std::string_view sql) override {
     return sql.find("wal_level") != std::string_view::npos ? server : tables;
+  }
+  absl::Status CopySlot(const std::string&, const std::string&) override {
+    return absl::UnimplementedError("not scripted");
   }
   absl::Status EnableFailover(const std::string&) override {
     return absl::UnimplementedError("not scripted");

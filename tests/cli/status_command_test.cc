@@ -115,6 +115,42 @@ TEST_F(StatusCommandTest, NoSlotYet) {
   EXPECT_TRUE(ShowJson()["contact_age_seconds"].is_null());
 }
 
+TEST_F(StatusCommandTest, ATableThatLeftAndASlotThatWasLeft) {
+  Make(16);
+  AddTable(1, "public", "item", "unpublished", "not published any more");
+  Run("update sublite_tables set unpublished_since = "
+      "'2024-02-28 01:02:03+00:00'");
+  Run("update sublite_state set file_id = '0123456789abcdef', slot_note = "
+      "'slot s is left to another replica'");
+  EXPECT_THAT(Show(), HasSubstr("    not published since 2024-02-28 "
+                                "01:02:03+00:00; its rows stay"));
+  EXPECT_THAT(Show(),
+              HasSubstr("other slot   slot s is left to another replica\n"));
+  const nlohmann::json json = ShowJson();
+  EXPECT_EQ(json["tables"][0]["unpublished_since"],
+            "2024-02-28 01:02:03+00:00");
+  EXPECT_EQ(json["file_id"], "0123456789abcdef");
+  EXPECT_EQ(json["slot_note"], "slot s is left to another replica");
+}
+
+// `status` of a newer sublite before the first `run` of it.
+TEST_F(StatusCommandTest, AFileOfAnEarlierSublite) {
+  Make(16);
+  AddTable(1, "public", "item");
+  Run("drop view sublite_status");
+  Run("alter table sublite_tables drop column unpublished_since");
+  Run("alter table sublite_state drop column file_id");
+  Run("alter table sublite_state drop column slot_note");
+  Run("create view sublite_status as select state, 1 as consistent, "
+      "'0/10' as applied_lsn, applied_commit_time, contact_at, publications, "
+      "slot, system_identifier, server_version, 0 as prepared, last_error, "
+      "last_error_at, sublite_version, activity, 0 as missing_rows, "
+      "0 as replaced_rows from sublite_state");
+  EXPECT_THAT(Show(), HasSubstr("item"));
+  EXPECT_TRUE(ShowJson()["file_id"].is_null());
+  EXPECT_TRUE(ShowJson()["tables"][0]["unpublished_since"].is_null());
+}
+
 TEST_F(StatusCommandTest, Json) {
   Make(0x100000002);
   AddTable(1, "public", "item");
@@ -151,8 +187,9 @@ TEST_F(StatusCommandTest, JsonIsIndentedInAFixedOrderAndUtf8) {
                   "contact_age_seconds", "publications", "slot",
                   "system_identifier", "server_version", "prepared",
                   "last_error", "last_error_at", "sublite_version", "activity",
-                  "missing_rows", "replaced_rows", "requests", "behind_bytes",
-                  "retention", "prepared_transactions", "tables"));
+                  "missing_rows", "replaced_rows", "file_id", "slot_note",
+                  "requests", "behind_bytes", "retention",
+                  "prepared_transactions", "tables"));
 }
 
 TEST_F(StatusCommandTest, FreshnessInWordsAndSeconds) {
@@ -210,7 +247,7 @@ TEST_F(StatusCommandTest, HowLongTheDeviceMayBeAway) {
   EXPECT_THAT(Show(), HasSubstr("the slot was lost 10 seconds ago"));
 }
 
-TEST_F(StatusCommandTest, AFileOfAnEarlierSublite) {
+TEST_F(StatusCommandTest, AFileWithoutWhatTheSlotKeeps) {
   Make(16);
   Run("drop table sublite_slot");
   EXPECT_THAT(Show(), Not(HasSubstr("may be away")));

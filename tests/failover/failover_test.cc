@@ -20,7 +20,8 @@ using ::testing::SizeIs;
 
 constexpr char kReadWrite[] = " target_session_attrs=read-write";
 constexpr char kSublites[] =
-    "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'sublite'";
+    "SELECT count(*) FROM pg_stat_activity WHERE application_name ~ "
+    "'^sublite( [0-9a-f]{16})?$'";
 
 class PromotionTest : public FailoverTest {
  protected:

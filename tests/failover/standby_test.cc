@@ -124,6 +124,26 @@ TEST_F(StandbyTest, CopiesAndFollows) {
         "1");
 }
 
+// A slot of a standby is copied there.
+TEST_F(StandbyTest, AnotherSlotIsMadeFromTheOneBefore) {
+  StartBoth();
+  if (IsSkipped()) return;
+  StartSublite(standby_->Conninfo());
+  AwaitStreaming();
+  AwaitSame(*primary_);
+  ASSERT_OK(StopSublite());
+  Sql("INSERT INTO t VALUES (1000, 'while it is down')");
+  config_.publisher.slot = "another";
+  StartSublite(standby_->Conninfo());
+  AwaitStreaming();
+  AwaitSame(*primary_);
+  EXPECT_THAT(Events("gap"), IsEmpty());
+  EXPECT_EQ(Scalar(*standby_,
+                   "SELECT string_agg(slot_name, ',' ORDER BY slot_name) FROM "
+                   "pg_replication_slots"),
+            "another,s");
+}
+
 // pg_current_snapshot() does not say on a standby that a transaction runs. A
 // copy at its word would count the transaction as held, and lose it.
 TEST_F(StandbyTest, ATransactionThatRunsDuringTheCopyIsNotLost) {

@@ -99,6 +99,9 @@ absl::StatusOr<CreatedSlot> FuzzPublisher::CreateSlot(
     const SlotOptions&, const std::function<void(std::string_view)>&) {
   return NotHere();
 }
+absl::Status FuzzPublisher::CopySlot(const std::string&, const std::string&) {
+  return NotHere();
+}
 absl::Status FuzzPublisher::EnableFailover(const std::string&) {
   return NotHere();
 }

@@ -33,11 +33,14 @@ class FuzzPublisher : public Publisher {
       const std::vector<std::string>& publications,
       const CopyRequest& range) override;
 
+  void Introduce(const std::string&) override {}
   absl::StatusOr<PublisherIdentity> Connect() override;
   absl::StatusOr<SlotState> ReadSlot(const std::string& name) override;
   absl::StatusOr<CreatedSlot> CreateSlot(
       const SlotOptions& options,
       const std::function<void(std::string_view)>& on_wait) override;
+  absl::Status CopySlot(const std::string& from,
+                        const std::string& to) override;
   absl::Status EnableFailover(const std::string& name) override;
   absl::Status DropSlot(const std::string& name) override;
   absl::StatusOr<Publications> ReadPublications(

@@ -129,6 +129,18 @@ TEST_F(ConninfoTest, SystemServiceFileCounts) {
   EXPECT_EQ(SslMode("service=sys"), "prefer");
 }
 
+TEST_F(ConninfoTest, TheReplicationConnectionHasAName) {
+  Conninfo conninfo = Resolved("host=localhost");
+  conninfo.NameReplication("sublite 1f");
+  const ConnectTarget target = conninfo.targets()[0];
+  EXPECT_EQ(conninfo.Parameters(target, ConnectionKind::kReplication)
+                .at("fallback_application_name"),
+            "sublite 1f");
+  EXPECT_EQ(conninfo.Parameters(target, ConnectionKind::kOrdinary)
+                .at("fallback_application_name"),
+            "sublite");
+}
+
 TEST_F(ConninfoTest, DefaultsGiveWayToTheUser) {
   ConnectParameters parameters = Parameters("host=localhost");
   EXPECT_EQ(parameters["gssencmode"], "disable");

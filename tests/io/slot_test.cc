@@ -217,6 +217,45 @@ TEST_F(SlotTest, ActiveSlotIsNotDropped) {
   EXPECT_OK(publisher->DropSlot("s"));
 }
 
+// A role with no more rights than sublite asks for sees who uses a slot, and
+// may copy it.
+TEST_F(SlotTest, TheUserOfASlotAndItsCopy) {
+  if (!Since(12)) GTEST_SKIP() << "slots cannot be copied before 12";
+  Sql("CREATE PUBLICATION pub FOR ALL TABLES;"
+      "CREATE ROLE device LOGIN REPLICATION;"
+      "CREATE ROLE stranger LOGIN REPLICATION");
+  auto first = MakePublisher(Conninfo() + " user=device");
+  first->Introduce("sublite 0123456789abcdef");
+  ASSERT_OK(first->Connect());
+  ASSERT_OK(first->CreateSlot({"s", Since(15), false}, nullptr));
+  StreamOptions options;
+  options.slot = "s";
+  options.publications = {"pub"};
+  ASSERT_OK_AND_ASSIGN(auto stream, first->StartReplication(options));
+  auto second = Connected(Conninfo() + " user=stranger");
+  ASSERT_OK_AND_ASSIGN(const SlotState used, second->ReadSlot("s"));
+  EXPECT_TRUE(used.active);
+  EXPECT_EQ(used.active_name, "sublite 0123456789abcdef");
+
+  EXPECT_OK(second->CopySlot("s", "copy"));
+  ASSERT_OK_AND_ASSIGN(const SlotState copy, second->ReadSlot("copy"));
+  EXPECT_TRUE(copy.exists);
+  EXPECT_FALSE(copy.active);
+  EXPECT_EQ(copy.active_name, "");
+  EXPECT_EQ(copy.plugin, "pgoutput");
+  EXPECT_EQ(copy.confirmed_flush, used.confirmed_flush);
+  EXPECT_FALSE(copy.two_phase);
+  EXPECT_FALSE(second->CopySlot("s", "copy").ok());
+  EXPECT_FALSE(second->CopySlot("none", "other").ok());
+  EXPECT_THAT(second->CopySlot("s", "No'Name"), StatusIs(kPerson));
+  stream.reset();
+  EXPECT_OK(first->DropSlot("s"));
+  EXPECT_OK(first->DropSlot("copy"));
+  first.reset();
+  second.reset();
+  Sql("DROP ROLE device; DROP ROLE stranger");
+}
+
 TEST_F(SlotTest, RoleWithoutReplication) {
   Sql("CREATE ROLE slotless LOGIN");
   EXPECT_THAT(MakePublisher(Conninfo() + " user=slotless")->Connect(),

@@ -177,7 +177,39 @@ TEST_F(PipelineChunkTest, TheFirstChunkIsInterrupted) {
   };
   EXPECT_EQ(Follow().next, SessionEnd::Next::kAgain);
   publisher_.on_read_row = nullptr;
-  // In the same process.
+  // In the same process; the row that had come is not read again.
+  Caught();
+  ExpectClean();
+  EXPECT_THAT(TakeRanges(), ElementsAre("", "10", "30"));
+}
+
+// However short connections live.
+TEST_F(PipelineChunkTest, EveryConnectionBringsOneRow) {
+  const int t = AddTens(5);
+  config_.replica.copy_chunk_rows = 100;
+  publisher_.on_read_row = [&](const std::string&, int row) {
+    return row == 1 ? absl::UnavailableError("the connection was cut")
+                    : absl::OkStatus();
+  };
+  for (int i = 1; i <= 5; ++i) {
+    EXPECT_EQ(Follow().next, SessionEnd::Next::kAgain);
+    EXPECT_EQ(Upto(), absl::StrCat(10 * i));
+    Update(t, "10", {"10", absl::StrCat("changed ", i)});
+    Update(t, "50", {"50", absl::StrCat("changed ", i)});
+  }
+  Caught();
+  ExpectClean();
+  EXPECT_THAT(TakeRanges(), ElementsAre("", "10", "20", "30", "40", "50"));
+}
+
+TEST_F(PipelineChunkTest, ACutBeforeTheFirstRowIsNoChunk) {
+  AddTens(3);
+  publisher_.on_read_row = [&](const std::string&, int) {
+    return absl::UnavailableError("the connection was cut");
+  };
+  EXPECT_EQ(Follow().next, SessionEnd::Next::kAgain);
+  EXPECT_EQ(Upto(), "");
+  publisher_.on_read_row = nullptr;
   Caught();
   ExpectClean();
   EXPECT_THAT(TakeRanges(), ElementsAre("", "", "20"));

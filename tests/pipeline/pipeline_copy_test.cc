@@ -488,6 +488,41 @@ TEST_F(PipelineCopyTest, ATableIsPublishedAnewDuringTheStream) {
   EXPECT_THAT(Rows("t"), ElementsAre("i:1", "i:2", "i:3", "i:4"));
 }
 
+// The writers of before are waited for; meanwhile it is published anew once
+// more, and another one writes to it unseen.
+TEST_F(PipelineCopyTest, ATableIsPublishedAnewWhileItsWritersAreWaitedFor) {
+  for (const char* column : {"id int4 k", "id text k"}) {
+    SCOPED_TRACE(column);
+    const std::string name = column[3] == 'i' ? "chunks" : "whole";
+    const int t = AddTable(name, 'd', {column});
+    Insert(t, {{"1"}});
+    Caught();
+    const auto publish_anew = [&](const std::string& between) {
+      EXPECT_TRUE(model_.Publish(t, false));
+      const FullXid writer = model_.Begin();
+      EXPECT_TRUE(model_.Insert(writer, t, {between}));
+      EXPECT_TRUE(model_.Publish(t, true));
+      return writer;
+    };
+    const FullXid first = publish_anew("2");
+    Insert(t, {{"3"}});
+    FullXid second = 0;
+    Caught([&](FakeStream& stream) {
+      if (second != 0 || !stream.idle() || State(name) == "ready") return;
+      second = publish_anew("4");
+      model_.Commit(first);
+    });
+    ASSERT_NE(second, 0u);
+    EXPECT_NE(State(name), "ready");
+    Caught();
+    EXPECT_NE(State(name), "ready");
+    model_.Commit(second);
+    Caught();
+    EXPECT_EQ(State(name), "ready");
+    EXPECT_EQ(Int(absl::StrCat("select count(*) from ", name)), 4);
+  }
+}
+
 // The same a second time on one connection: who was waited for the first time
 // says nothing of who has to be waited for now.
 TEST_F(PipelineCopyTest, ATableIsPublishedAnewTwiceDuringOneStream) {

@@ -26,8 +26,7 @@ void PipelineFixture::SetUp() {
   config_.replica.database = path_;
   config_.publisher.slot = "s";
   config_.publisher.publications = {"p"};
-  memory_ = {
-      {}, StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()), {}};
+  memory_ = NewMemory();
 }
 
 void PipelineFixture::TearDown() {
@@ -76,9 +75,15 @@ void PipelineFixture::OpenReplica() {
 void PipelineFixture::Kill(bool power) {
   if (power) vfs_.PowerOff();
   replica_.reset();
-  memory_ = {
-      {}, StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()), {}};
+  memory_ = NewMemory();
   if (power) vfs_.PowerLoss(nullptr);
+}
+
+SessionMemory PipelineFixture::NewMemory() const {
+  return {{},
+          StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()),
+          {},
+          SlotWatch(owner_patience_)};
 }
 
 SessionEnd PipelineFixture::RunSession() {

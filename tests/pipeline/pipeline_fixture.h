@@ -47,6 +47,7 @@ class PipelineFixture : public ::testing::Test {
   // Follow, which has to end well.
   void Caught(const During& during = nullptr);
   SessionEnd RunSession();
+  SessionMemory NewMemory() const;
   // A table's copy is not through.
   bool Copying() const;
 
@@ -68,6 +69,7 @@ class PipelineFixture : public ::testing::Test {
   std::string path_;
   // Forgotten when the process ends. Pauses in it end as soon as they may.
   SessionMemory memory_;
+  absl::Duration owner_patience_ = absl::ZeroDuration();
   std::unique_ptr<Replica> replica_;
   bool stop_ = false;
 };

@@ -43,6 +43,7 @@ Simulation::Simulation(std::uint64_t seed, const SimulationOptions& options)
       publisher_(model_, seed + 1000003),
       memory_({{},
                StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()),
+               {},
                {}}) {
   SetLogSink(options.verbose ? LogSink(nullptr)
                              : +[](LogLevel, std::string_view,
@@ -184,7 +185,7 @@ void Simulation::Kill(bool power) {
   if (power) vfs_.PowerOff();
   replica_.reset();
   memory_ = {
-      {}, StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()), {}};
+      {}, StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()), {}, {}};
   if (power) vfs_.PowerLoss(&random_);
 }
 

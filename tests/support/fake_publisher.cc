@@ -289,8 +289,32 @@ absl::StatusOr<PublisherIdentity> FakePublisher::Connect() {
 }
 
 absl::StatusOr<SlotState> FakePublisher::ReadSlot(const std::string& name) {
-  if (name != slot_name) return SlotState();
-  return slot.state;
+  if (name == slot_name) return slot.state;
+  const auto other = other_slots.find(name);
+  return other == other_slots.end() ? SlotState() : other->second.state;
+}
+
+void FakePublisher::SelectSlot(const std::string& name) {
+  if (name == slot_name) return;
+  if (slot.state.exists) other_slots[slot_name] = slot;
+  slot_name = name;
+  slot = other_slots[name];
+  other_slots.erase(name);
+}
+
+absl::Status FakePublisher::CopySlot(const std::string& from,
+                                     const std::string& to) {
+  SelectSlot(from);
+  if (!slot.state.exists) return absl::NotFoundError("no such slot");
+  if (on_copy_slot) on_copy_slot();
+  FakeSlot copy = slot;
+  copy.state.two_phase = false;
+  copy.state.failover = false;
+  copy.state.active = false;
+  SelectSlot(to);
+  if (slot.state.exists) return absl::AlreadyExistsError("the slot exists");
+  slot = copy;
+  return absl::OkStatus();
 }
 
 void FakePublisher::EndSomehow(FullXid xid) {
@@ -312,9 +336,8 @@ void FakePublisher::EndSomehow(FullXid xid) {
 absl::StatusOr<CreatedSlot> FakePublisher::CreateSlot(
     const SlotOptions& options,
     const std::function<void(std::string_view)>& on_wait) {
-  if (slot.state.exists && options.name == slot_name) {
-    return absl::AlreadyExistsError("the slot exists");
-  }
+  SelectSlot(options.name);
+  if (slot.state.exists) return absl::AlreadyExistsError("the slot exists");
   std::vector<FullXid> running;
   for (const auto& [xid, transaction] : model_.transactions()) {
     if (transaction.state != ModelTransaction::State::kCommitted &&
@@ -330,7 +353,6 @@ absl::StatusOr<CreatedSlot> FakePublisher::CreateSlot(
     EndSomehow(xid);
   }
   if (during_create_slot) during_create_slot();
-  slot_name = options.name;
   slot.state.exists = true;
   slot.state.plugin = "pgoutput";
   slot.state.database = identity.database;
@@ -352,9 +374,8 @@ absl::Status FakePublisher::EnableFailover(const std::string& name) {
 }
 
 absl::Status FakePublisher::DropSlot(const std::string& name) {
-  if (!slot.state.exists || name != slot_name) {
-    return absl::NotFoundError("no such slot");
-  }
+  SelectSlot(name);
+  if (!slot.state.exists) return absl::NotFoundError("no such slot");
   dropped_slots.push_back(std::exchange(slot, FakeSlot()));
   return absl::OkStatus();
 }
@@ -445,6 +466,7 @@ absl::StatusOr<std::vector<std::vector<std::string>>> FakePublisher::Query(
 
 absl::StatusOr<std::unique_ptr<ReplicationStream>>
 FakePublisher::StartReplication(const StreamOptions& options) {
+  SelectSlot(options.slot);
   if (!slot.state.exists) return absl::FailedPreconditionError("no slot");
   EXPECT_GE(options.start.value(), slot.state.confirmed_flush.value())
       << "the publisher would skip silently what is between";
@@ -458,8 +480,9 @@ FakePublisher::StartReplication(const StreamOptions& options) {
     slot.state.two_phase = true;
     slot.two_phase_at = start;
   }
-  return std::unique_ptr<ReplicationStream>(
-      new FakeStream(*this, options, start));
+  auto stream = std::make_unique<FakeStream>(*this, options, start);
+  if (on_start) on_start();
+  return stream;
 }
 
 }  // namespace sublite::testing

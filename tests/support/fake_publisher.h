@@ -86,8 +86,11 @@ class FakePublisher : public Publisher {
   // ---- what it is
   PublisherIdentity identity;
   FakeSlot slot;
-  // Only one slot is known, under this name.
+  // The slot that was made or used last has this name.
   std::string slot_name = "s";
+  std::map<std::string, FakeSlot> other_slots;
+  // What the replica calls itself.
+  std::string introduced_as;
   std::vector<std::string> missing_publications;
   std::string synchronous_standby_names;
   std::string server_encoding = "UTF8";
@@ -103,6 +106,8 @@ class FakePublisher : public Publisher {
   std::function<void(FakeStream&)> on_receive;
   std::function<void(FakeStream&, const Positions&, bool now)> on_confirm;
   std::function<void()> during_create_slot;
+  std::function<void()> on_copy_slot;  // before it, with the source in `slot`
+  std::function<void()> on_start;      // when a stream has begun
   std::function<absl::Status(const std::string& table)> on_read_table;
   std::function<absl::Status(const std::string& table, int row)> on_read_row;
   absl::Status connect_error;
@@ -117,11 +122,14 @@ class FakePublisher : public Publisher {
   std::vector<FakeSlot> dropped_slots;
 
   // ---- Publisher
+  void Introduce(const std::string& name) override { introduced_as = name; }
   absl::StatusOr<PublisherIdentity> Connect() override;
   absl::StatusOr<SlotState> ReadSlot(const std::string& name) override;
   absl::StatusOr<CreatedSlot> CreateSlot(
       const SlotOptions& options,
       const std::function<void(std::string_view)>& on_wait) override;
+  absl::Status CopySlot(const std::string& from,
+                        const std::string& to) override;
   absl::Status EnableFailover(const std::string& name) override;
   absl::Status DropSlot(const std::string& name) override;
   absl::StatusOr<Publications> ReadPublications(
@@ -136,6 +144,9 @@ class FakePublisher : public Publisher {
       std::string_view sql) override;
   absl::StatusOr<std::unique_ptr<ReplicationStream>> StartReplication(
       const StreamOptions& options) override;
+
+  // Makes `name` the one that is in `slot`.
+  void SelectSlot(const std::string& name);
 
   PgModel& model() { return model_; }
   std::mt19937_64& random() { return random_; }

@@ -20,12 +20,14 @@ constexpr absl::Duration kBacklogAge = absl::Seconds(2);
 // That the publisher was heard is written this often when there is nothing else
 // to write.
 constexpr absl::Duration kContactEvery = absl::Seconds(60);
+constexpr absl::Duration kStagedNotedEvery = absl::Seconds(1);
 
 }  // namespace
 
 Applier::Applier(Replica& replica, TableCopy& copy, EndedTransactions& ended,
                  ApplierOptions options)
     : replica_(replica),
+      metrics_(replica.metrics()),
       copy_(copy),
       ended_(ended),
       options_(std::move(options)),
@@ -44,7 +46,9 @@ bool Applier::TakeCatalogDue() { return std::exchange(catalog_due_, false); }
 absl::Status Applier::Consume(std::string_view frame, absl::Time now) {
   now_ = now;
   ASSIGN_OR_RETURN(const ServerFrame parsed, ParseFrame(frame));
+  metrics_.received_bytes.Add(static_cast<std::int64_t>(frame.size()));
   if (const auto* keepalive = std::get_if<Keepalive>(&parsed)) {
+    NoteReceived(keepalive->wal_end);
     // All that was published before the keepalive's position has been sent
     // before the keepalive.
     if (assembler_.between_transactions() && keepalive->wal_end > reached_)
@@ -52,7 +56,14 @@ absl::Status Applier::Consume(std::string_view frame, absl::Time now) {
     if (keepalive->reply_requested) sync_soon_ = true;
     return absl::OkStatus();
   }
-  return OnMessage(std::get<XLogData>(parsed));
+  const auto& data = std::get<XLogData>(parsed);
+  NoteReceived(data.data_start);
+  return OnMessage(data);
+}
+
+void Applier::NoteReceived(Lsn position) {
+  const auto lsn = static_cast<std::int64_t>(position.value());
+  if (lsn > metrics_.received_lsn.get()) metrics_.received_lsn.Set(lsn);
 }
 
 absl::Status Applier::OnMessage(const XLogData& data) {
@@ -79,7 +90,8 @@ absl::Status Applier::Do(const Step& step, const Message& message,
                      false);
       return absl::OkStatus();
     case Action::kBegin:
-      StartApplying(step.xid, std::get<BeginMessage>(message).final_lsn);
+      StartApplying(step.xid, std::get<BeginMessage>(message).final_lsn,
+                    std::get<BeginMessage>(message).commit_time);
       return absl::OkStatus();
     case Action::kApply:
       return Apply(message, relations_);
@@ -128,7 +140,9 @@ absl::Status Applier::Do(const Step& step, const Message& message,
 // ------------------------------------------------------------------------------------------------
 // transactions
 
-void Applier::StartApplying(Xid xid, Lsn commit_lsn) {
+void Applier::StartApplying(Xid xid, Lsn commit_lsn, PgTime commit_time) {
+  if (replica_.changes() != nullptr)
+    replica_.changes()->Begin(commit_lsn, commit_time, now_);
   applying_ = Applying{xid, commit_lsn, false};
   ++applying_number_;
   // The position is the end of a transaction, so a commit record before it has
@@ -153,6 +167,7 @@ absl::Status Applier::EndApplying(Lsn end_lsn, PgTime commit_time) {
   }
   // First: a copy made now has to hold this transaction too.
   ended_.Add(ended.xid);
+  if (!ended.skip) metrics_.CountTransaction();
   RETURN_IF_ERROR(CopyStale());
   applying_.reset();
   last_commit_ = commit_time;
@@ -176,14 +191,32 @@ absl::Status Applier::CommitGroup(absl::Time now) {
 absl::Status Applier::SyncNow(absl::Time now) {
   RETURN_IF_ERROR(replica_.Sync());
   durable_ = committed_;
+  metrics_.flushed_lsn.Set(static_cast<std::int64_t>(durable_.value()));
   last_synced_ = now;
   sync_soon_ = false;
   confirm_ = true;
   return absl::OkStatus();
 }
 
+absl::Status Applier::NoteStaged(absl::Time now) {
+  if (now - staged_noted_ < kStagedNotedEvery) return absl::OkStatus();
+  staged_noted_ = now;
+  metrics_.staged_transactions.Set(static_cast<std::int64_t>(spools_.size()));
+  metrics_.staged_bytes.Set(spill_.counted());
+  metrics_.spill_written_bytes.Add(spill_.written() - spill_noted_);
+  spill_noted_ = spill_.written();
+  if (!prepared_changed_ || replica_.in_transaction()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const PreparedStore::Totals totals, prepared_.ReadTotals());
+  prepared_changed_ = false;
+  metrics_.prepared_transactions.Set(totals.transactions);
+  metrics_.prepared_bytes.Set(totals.bytes);
+  metrics_.oldest_prepared_at.Set(totals.oldest_micros);
+  return absl::OkStatus();
+}
+
 absl::Status Applier::Tick(absl::Time now, bool more) {
   now_ = now;
+  RETURN_IF_ERROR(NoteStaged(now));
   if (!applying_ && replica_.in_transaction()) {
     if (group_began_ == absl::InfinitePast()) group_began_ = now;
     const bool backlog = now - ToTime(last_commit_) >= kBacklogAge;

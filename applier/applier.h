@@ -50,6 +50,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "applier/assembler.h"
+#include "applier/metrics.h"
 #include "applier/prepared_store.h"
 #include "applier/publisher.h"
 #include "applier/relation_map.h"
@@ -153,15 +154,19 @@ class Applier {
   };
 
   absl::Status OnMessage(const XLogData& data);
+  void NoteReceived(Lsn position);
   absl::Status Do(const Step& step, const Message& message,
                   std::string_view payload);
-  void StartApplying(Xid xid, Lsn commit_lsn);
+  void StartApplying(Xid xid, Lsn commit_lsn, PgTime commit_time);
   absl::Status EndApplying(Lsn end_lsn, PgTime commit_time);
   absl::Status Apply(const Message& message, RelationMap& relations);
   absl::Status ApplyTruncate(const TruncateMessage& message,
                              RelationMap& relations);
-  absl::Status ApplyRow(ReplicaTable& table, const Message& message,
+  absl::Status ApplyRow(ReplicaTable& table, RowKind kind,
+                        const Message& message,
                         const absl::StatusOr<Outcome>& outcome);
+  void Count(ReplicaTable& table, RowKind kind);
+  absl::Status NoteChange(const ReplicaTable& table, const Message& message);
   // A change that is not applied because of the row or of what is in its way.
   absl::Status CannotApply(const ReplicaTable& table, const TableShape& shape,
                            const Message& message, const absl::Status& why);
@@ -208,8 +213,11 @@ class Applier {
 
   absl::Status CommitGroup(absl::Time now);
   absl::Status SyncNow(absl::Time now);
+  // What is staged and prepared, for those who watch.
+  absl::Status NoteStaged(absl::Time now);
 
   Replica& replica_;
+  Metrics& metrics_;
   TableCopy& copy_;
   EndedTransactions& ended_;
   ApplierOptions options_;
@@ -237,6 +245,9 @@ class Applier {
   PgTime last_commit_;  // of the transaction that was applied last
   absl::Time last_written_ = absl::InfinitePast();
   absl::Time last_synced_ = absl::InfinitePast();
+  absl::Time staged_noted_ = absl::InfinitePast();
+  std::int64_t spill_noted_ = 0;
+  bool prepared_changed_ = true;
   bool confirm_ = false;
   bool catalog_due_ = false;
   std::optional<FailedTable> failed_table_;

@@ -66,13 +66,14 @@ absl::Status Applier::Apply(const Message& message, RelationMap& relations) {
     ASSIGN_OR_RETURN(ReplicaTable * table, Target(insert->relation, relations));
     if (table == nullptr) return absl::OkStatus();
     if (table->partial != nullptr) return ApplyToCopy(*table, message);
-    return ApplyRow(*table, message, table->writer->Insert(insert->new_tuple));
+    return ApplyRow(*table, RowKind::kInsert, message,
+                    table->writer->Insert(insert->new_tuple));
   }
   if (const auto* update = std::get_if<UpdateMessage>(&message)) {
     ASSIGN_OR_RETURN(ReplicaTable * table, Target(update->relation, relations));
     if (table == nullptr) return absl::OkStatus();
     if (table->partial != nullptr) return ApplyToCopy(*table, message);
-    return ApplyRow(*table, message,
+    return ApplyRow(*table, RowKind::kUpdate, message,
                     table->writer->Update(update->old_kind, update->old_tuple,
                                           update->new_tuple));
   }
@@ -80,7 +81,7 @@ absl::Status Applier::Apply(const Message& message, RelationMap& relations) {
     ASSIGN_OR_RETURN(ReplicaTable * table, Target(del->relation, relations));
     if (table == nullptr) return absl::OkStatus();
     if (table->partial != nullptr) return ApplyToCopy(*table, message);
-    return ApplyRow(*table, message,
+    return ApplyRow(*table, RowKind::kDelete, message,
                     table->writer->Delete(del->old_kind, del->old_tuple));
   }
   if (const auto* truncate = std::get_if<TruncateMessage>(&message))
@@ -97,6 +98,7 @@ absl::Status Applier::ApplyTruncate(const TruncateMessage& message,
   for (Oid oid : message.relations) {
     ASSIGN_OR_RETURN(ReplicaTable * table, Target(oid, relations));
     if (table == nullptr) continue;
+    Count(*table, RowKind::kTruncate);
     if (table->partial != nullptr) {
       RETURN_IF_ERROR(TruncateCopy(*table));
       continue;
@@ -104,13 +106,37 @@ absl::Status Applier::ApplyTruncate(const TruncateMessage& message,
     const absl::Status truncated = table->writer->Truncate();
     if (!truncated.ok())
       return CannotApply(*table, table->shape, Message(message), truncated);
+    RETURN_IF_ERROR(NoteChange(*table, message));
   }
   return absl::OkStatus();
 }
 
-absl::Status Applier::ApplyRow(ReplicaTable& table, const Message& message,
+void Applier::Count(ReplicaTable& table, RowKind kind) {
+  metrics_.CountRow(&table.metrics, kind, table.shape.pg_schema,
+                    table.shape.pg_table);
+}
+
+absl::Status Applier::NoteChange(const ReplicaTable& table,
+                                 const Message& message) {
+  ChangeFeed* changes = replica_.changes();
+  if (changes == nullptr) return absl::OkStatus();
+  if (const auto* insert = std::get_if<InsertMessage>(&message))
+    return changes->Insert(table.shape, insert->new_tuple);
+  if (const auto* update = std::get_if<UpdateMessage>(&message)) {
+    return changes->Update(table.shape, update->old_kind, update->old_tuple,
+                           update->new_tuple);
+  }
+  if (const auto* del = std::get_if<DeleteMessage>(&message))
+    return changes->Delete(table.shape, del->old_tuple);
+  return changes->Truncate(table.shape);
+}
+
+absl::Status Applier::ApplyRow(ReplicaTable& table, RowKind kind,
+                               const Message& message,
                                const absl::StatusOr<Outcome>& outcome) {
   if (outcome.ok()) {
+    Count(table, kind);
+    RETURN_IF_ERROR(NoteChange(table, message));
     return *outcome == Outcome::kDone ? absl::OkStatus()
                                       : replica_.CountConflict(table, *outcome);
   }

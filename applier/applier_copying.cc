@@ -35,6 +35,10 @@ absl::StatusOr<std::vector<Datum>> WholeRow(const UpdateMessage& update) {
 absl::Status Applier::ApplyToCopy(ReplicaTable& table, const Message& message) {
   const absl::StatusOr<Outcome> outcome = ChangeCopy(*table.partial, message);
   if (outcome.ok()) {
+    Count(table,
+          std::holds_alternative<InsertMessage>(message)   ? RowKind::kInsert
+          : std::holds_alternative<DeleteMessage>(message) ? RowKind::kDelete
+                                                           : RowKind::kUpdate);
     return *outcome == Outcome::kDone ? absl::OkStatus()
                                       : replica_.CountConflict(table, *outcome);
   }

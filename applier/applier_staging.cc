@@ -91,7 +91,7 @@ absl::Status Applier::Replay(const StreamCommitMessage& message) {
         absl::StrCat("no spool for transaction ", message.xid));
   const std::unique_ptr<Spool> spool = std::move(found->second);
   spools_.erase(found);
-  StartApplying(message.xid, message.commit_lsn);
+  StartApplying(message.xid, message.commit_lsn, message.commit_time);
   RelationMap replayed;
   RETURN_IF_ERROR(spool->ForEach([&](const StagedRecord& record) {
     return ReplayRecord(record, replayed);
@@ -112,6 +112,7 @@ absl::Status Applier::Seal(Xid xid, std::string_view gid, Lsn prepare_lsn,
     spool = std::make_unique<Spool>(spill_, Spool::Limit::kNone);
   }
   RETURN_IF_ERROR(replica_.Begin());
+  prepared_changed_ = true;
   RETURN_IF_ERROR(prepared_.Seal(
       {xid, gid, prepare_lsn, end_lsn, time, replica_.state().source}, *spool));
   if (end_lsn > reached_) reached_ = end_lsn;
@@ -122,13 +123,14 @@ absl::Status Applier::Seal(Xid xid, std::string_view gid, Lsn prepare_lsn,
 }
 
 absl::Status Applier::CommitPrepared(const CommitPreparedMessage& message) {
-  StartApplying(message.xid, message.commit_lsn);
+  StartApplying(message.xid, message.commit_lsn, message.commit_time);
   const bool streamed = spools_.erase(message.xid) > 0;
   ASSIGN_OR_RETURN(
       const std::optional<std::int64_t> id,
       prepared_.Find(message.xid, message.gid, replica_.state().source));
   if (id.has_value()) {
     RETURN_IF_ERROR(replica_.Begin());
+    prepared_changed_ = true;
     RelationMap replayed;
     RETURN_IF_ERROR(prepared_.ForEach(*id, [&](const StagedRecord& record) {
       return ReplayRecord(record, replayed);
@@ -182,6 +184,7 @@ absl::Status Applier::RollbackPrepared(const RollbackPreparedMessage& message) {
   // error.
   if (id.has_value()) {
     RETURN_IF_ERROR(replica_.Begin());
+    prepared_changed_ = true;
     RETURN_IF_ERROR(prepared_.Remove(*id));
   }
   ended_.Add(message.xid);

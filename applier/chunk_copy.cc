@@ -177,6 +177,9 @@ absl::Status ChunkCopy::Load(ReplicaTable& table, TableReader& reader,
                        ": its rows do not come in the order of their keys"));
     }
     ++rows;
+    replica_.metrics().copied_rows.Add(1);
+    replica_.metrics().copied_bytes.Add(
+        static_cast<std::int64_t>(message.size()));
     bytes += static_cast<std::int64_t>(message.size());
     copy_.rate().Take(static_cast<std::int64_t>(message.size()), absl::Now());
     if ((rows & 0xfff) == 0 && stop_()) {

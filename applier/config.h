@@ -8,11 +8,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "applier/listen_address.h"
 #include "schema/type_map.h"
 
 namespace sublite {
@@ -77,11 +79,15 @@ struct Config {
     bool drop_unpublished = false;
     // For how long a transaction that something local refuses is waited for.
     absl::Duration refusal_patience = absl::Minutes(5);
+    bool changes = false;  // these three: change_feed.h
+    absl::Duration changes_age = absl::Hours(24);
+    std::int64_t changes_size = 64 << 20;
   } replica;
   struct {
     LogLevel level = LogLevel::kInfo;
     LogFormat format = LogFormat::kAuto;
   } log;
+  std::optional<ListenAddress> listen;         // http.listen
   std::map<std::string, TableSetting> tables;  // by "schema.table"
 };
 

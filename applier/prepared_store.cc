@@ -124,6 +124,21 @@ absl::Status PreparedStore::ForEach(
                             "a prepared transaction ends inside a record");
 }
 
+absl::StatusOr<PreparedStore::Totals> PreparedStore::ReadTotals() {
+  ASSIGN_OR_RETURN(
+      Statement select,
+      database_.Prepare("select count(*), coalesce(sum(bytes), 0), "
+                        "strftime('%s', min(prepared_at)) * 1000000 "
+                        "from sublite_prepared"));
+  ASSIGN_OR_RETURN(const bool row, select.Step());
+  Totals totals;
+  if (!row) return totals;
+  totals.transactions = select.Int(0);
+  totals.bytes = select.Int(1);
+  if (!select.IsNull(2)) totals.oldest_micros = select.Int(2);
+  return totals;
+}
+
 absl::Status PreparedStore::Remove(std::int64_t id) {
   return database_.Execute(
       absl::StrCat("delete from sublite_staged where prepared_id = ", id,

@@ -48,6 +48,13 @@ class PreparedStore {
       const std::function<absl::Status(const StagedRecord&)>& visit);
   absl::Status Remove(std::int64_t id);
 
+  struct Totals {
+    std::int64_t transactions = 0;
+    std::int64_t bytes = 0;
+    std::int64_t oldest_micros = -1;  // since 1970, of the oldest PREPARE
+  };
+  absl::StatusOr<Totals> ReadTotals();
+
  private:
   absl::Status AddPart(std::int64_t id, int part, std::string_view data);
 

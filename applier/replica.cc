@@ -62,9 +62,11 @@ absl::StatusOr<std::unique_ptr<FileGuard>> LockFile(
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Replica>> Replica::Open(
-    const std::string& path, std::function<bool()> stop) {
+    const std::string& path, std::function<bool()> stop,
+    std::shared_ptr<Metrics> metrics) {
   auto replica = std::unique_ptr<Replica>(new Replica());
   replica->path_ = path;
+  replica->metrics_ = std::move(metrics);
   replica->stop_ = std::move(stop);
   RETURN_IF_ERROR(CheckFolder(path));
   ASSIGN_OR_RETURN(
@@ -82,6 +84,7 @@ absl::StatusOr<std::unique_ptr<Replica>> Replica::Open(
   RETURN_IF_ERROR(replica->Prepare());
   replica->guard_->Remember();
   RETURN_IF_ERROR(replica->Reload());
+  RETURN_IF_ERROR(replica->BeginMetrics());
   return replica;
 }
 
@@ -131,6 +134,7 @@ absl::Status Replica::Reload() {
   position_pending_ = false;
   commit_time_.reset();
   RETURN_IF_ERROR(LoadState());
+  RETURN_IF_ERROR(LoadRetention());
   return LoadTables();
 }
 
@@ -197,15 +201,20 @@ absl::Status Replica::Begin() {
 absl::Status Replica::Commit() {
   if (!in_transaction()) return absl::OkStatus();
   RETURN_IF_ERROR(WriteState());
+  if (changes_ != nullptr) RETURN_IF_ERROR(changes_->Prune(absl::Now()));
   RETURN_IF_ERROR(commit_.Run());
+  NoteCommitted();
   position_pending_ = false;
   commit_time_.reset();
   contact_.reset();
+  retention_pending_ = false;
   database_->CheckpointIfDue();
   return absl::OkStatus();
 }
 
 void Replica::Rollback() {
+  metrics_->RolledBack();
+  if (changes_ != nullptr) changes_->RolledBack();
   if (!in_transaction()) return;
   const absl::Status status = database_->Execute("rollback");
   if (!status.ok())
@@ -259,7 +268,9 @@ absl::Status Replica::Checkpoint() {
 absl::Status Replica::Sync() {
   // What was written into a deleted file must not be confirmed.
   RETURN_IF_ERROR(CheckFiles());
-  return Annotate(database_->SyncWal(), "nothing new is confirmed");
+  RETURN_IF_ERROR(Annotate(database_->SyncWal(), "nothing new is confirmed"));
+  metrics_->syncs.Add(1);
+  return absl::OkStatus();
 }
 
 void Replica::SetPosition(Lsn end, std::optional<PgTime> commit_time) {
@@ -270,6 +281,7 @@ void Replica::SetPosition(Lsn end, std::optional<PgTime> commit_time) {
 }
 
 absl::Status Replica::WriteState() {
+  if (retention_pending_) RETURN_IF_ERROR(WriteRetention());
   if (!position_pending_ && !contact_.has_value()) return absl::OkStatus();
   if (!state_.applied.has_value()) return absl::OkStatus();
   const std::string commit_time =

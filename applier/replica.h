@@ -24,11 +24,14 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "applier/change_feed.h"
 #include "applier/clock.h"
 #include "applier/file_guard.h"
 #include "applier/io/sqlite.h"
+#include "applier/metrics.h"
 #include "applier/publisher.h"
 #include "applier/replica_table.h"
+#include "applier/retention.h"
 #include "applier/snapshot.h"
 #include "applier/wire/lsn.h"
 
@@ -100,11 +103,18 @@ class Replica {
  public:
   // Opens or makes the file, and locks it for this process. FailedPrecondition
   // where it is of a newer format, cannot be written, or belongs to another
-  // running sublite; DataLoss where it is damaged.
+  // running sublite; DataLoss where it is damaged. `metrics` are the process's;
+  // without any it has its own.
   static absl::StatusOr<std::unique_ptr<Replica>> Open(
-      const std::string& path, std::function<bool()> stop);
+      const std::string& path, std::function<bool()> stop,
+      std::shared_ptr<Metrics> metrics = std::make_shared<Metrics>());
 
   Database& database() { return *database_; }
+  Metrics& metrics() { return *metrics_; }
+  // nullptr where replica.changes is off.
+  ChangeFeed* changes() { return changes_.get(); }
+  // Outside of a transaction, once; without options what is there goes.
+  absl::Status KeepChanges(const std::optional<ChangeFeedOptions>& options);
   const std::string& path() const { return path_; }
 
   // ---- transactions
@@ -130,6 +140,10 @@ class Replica {
   // transaction which ends there, if one does.
   void SetPosition(Lsn end, std::optional<PgTime> commit_time);
   void SetContact(absl::Time heard) { contact_ = heard; }
+  // What the slot keeps at the publisher. Written with whatever is committed
+  // next, never by itself.
+  const std::optional<Retention>& retention() const { return retention_; }
+  void SetRetention(const Retention& retention);
   // Inside a transaction: everything that ties the file to a publisher and
   // slot.
   absl::Status SetSlot(const std::string& slot,
@@ -243,6 +257,14 @@ class Replica {
   absl::Status LoadColumns();
   absl::Status StoreColumns(const ReplicaTable& table);
   absl::Status WriteState();
+  absl::Status WriteRetention();
+  absl::Status LoadRetention();
+  // What the file says until something newer is known.
+  absl::Status BeginMetrics();
+  void NoteRetention();
+  void NoteTables();
+  // After each commit.
+  void NoteCommitted();
   // All of -wal into the main file. Gentler to readers than EmptyWal: they may
   // go on using -wal.
   absl::Status Checkpoint();
@@ -250,8 +272,12 @@ class Replica {
 
   std::string path_;
   std::function<bool()> stop_;
+  std::shared_ptr<Metrics> metrics_;
+  std::uint64_t metrics_generation_ = 0;  // of the tables counted there
+  std::int64_t wal_bytes_counted_ = 0;
   std::unique_ptr<FileGuard> guard_;  // outlives the connection
   std::unique_ptr<Database> database_;
+  std::unique_ptr<ChangeFeed> changes_;  // gone before the database
   ReplicaState state_;
   std::vector<std::unique_ptr<ReplicaTable>> tables_;
   std::uint64_t generation_ = 1;
@@ -260,6 +286,8 @@ class Replica {
   bool files_changed_ = false;
   std::optional<PgTime> commit_time_;
   std::optional<absl::Time> contact_;
+  std::optional<Retention> retention_;
+  bool retention_pending_ = false;
   Statement write_state_;
   Statement begin_;
   Statement commit_;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "applier/metrics.h"
 #include "applier/partial_copy.h"
 #include "applier/snapshot.h"
 #include "applier/table_writer.h"
@@ -78,6 +79,8 @@ struct ReplicaTable {
   bool decided_skip = false;
 
   std::unique_ptr<TableWriter> writer;
+
+  TableMetrics* metrics = nullptr;  // see Metrics::CountRow
 
   // A copy beside the stream, while there is one; the state is kCopying then.
   std::unique_ptr<PartialCopy> partial;

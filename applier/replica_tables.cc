@@ -381,6 +381,7 @@ absl::Status Replica::StoreColumns(const ReplicaTable& table) {
 
 absl::Status Replica::CountConflict(ReplicaTable& table, Outcome outcome) {
   const bool missing = outcome == Outcome::kMissing;
+  metrics_->CountConflict(missing);
   ++(missing ? table.missing_rows : table.replaced_rows);
   RETURN_IF_ERROR(database_->Execute(absl::StrCat(
       "update sublite_tables set missing_rows = ", table.missing_rows,

@@ -58,8 +58,21 @@ void Session::CopyProgress(const ReplicaTable& table, std::int64_t rows,
                         " rows"));
 }
 
+void Session::NoteConnected() {
+  Metrics& metrics = replica_.metrics();
+  metrics.connects.Add(1);
+  metrics.connected.Set(1);
+  metrics.contact_at.Set(absl::ToUnixMicros(absl::Now()));
+  metrics.publisher_lsn.Set(
+      static_cast<std::int64_t>(identity_.wal_end.value()));
+  // Until the stream begins.
+  metrics.SetPhase(Phase::kCopying);
+}
+
 SessionEnd Session::Run() {
   const absl::Status status = Work();
+  replica_.metrics().connected.Set(0);
+  replica_.metrics().SetPhase(Phase::kWaiting);
   replica_.Rollback();
   SessionEnd end = Judge(status);
   const absl::Duration held = streamed_from_.has_value()
@@ -99,10 +112,12 @@ SessionEnd Session::Judge(const absl::Status& status) {
 
 absl::Status Session::Work() {
   RETURN_IF_ERROR(replica_.CheckFiles());
+  replica_.metrics().SetPhase(Phase::kConnecting);
   report_("connecting to the publisher");
   RETURN_IF_ERROR(replica_.SetActivity(""));
   RETURN_IF_ERROR(ChooseSlot());
   ASSIGN_OR_RETURN(identity_, publisher_.Connect());
+  NoteConnected();
   ASSIGN_OR_RETURN(const auto standbys,
                    publisher_.Query("show synchronous_standby_names"));
   synchronous_ =
@@ -117,6 +132,7 @@ absl::Status Session::Work() {
       facts_.encoding = encoding[0][0];
   }
   RETURN_IF_ERROR(KnowPublisher());
+  RETURN_IF_ERROR(AskRetention(absl::Now()));
   RETURN_IF_ERROR(TakeRequests());
   RETURN_IF_ERROR(RetryFailed(absl::Now()));
   RETURN_IF_ERROR(CopyWaiting());
@@ -382,6 +398,7 @@ absl::Status Session::Stream() {
              options.streaming != Streaming::kOff) {
     RETURN_IF_ERROR(PauseStreaming(*applier.spill_full()));
   } else if (applier.refused().has_value()) {
+    replica_.metrics().CountError(ErrorKind::kTransaction);
     return OnRefused(*applier.refused());
   }
   return status;
@@ -390,6 +407,7 @@ absl::Status Session::Stream() {
 absl::Status Session::StreamLoop(ReplicationStream& stream, Applier& applier) {
   std::vector<Frame> frames;
   while (true) {
+    NoteProgress(stream, applier, absl::Now());
     frames.clear();
     const absl::Status received = stream.Receive(
         chunks_wait_ ? chunk_patience_ : kReceivePatience, &frames);
@@ -432,6 +450,7 @@ absl::Status Session::BetweenTransactions(Applier& applier, absl::Time now) {
   applier.SetSkip(skip_);
   RETURN_IF_ERROR(TryStreamingAgain(now));
   RETURN_IF_ERROR(RetryFailed(now));
+  RETURN_IF_ERROR(AskRetention(now));
   return CopyWaiting();
 }
 

@@ -72,6 +72,7 @@ class Session {
 
  private:
   absl::Status Work();
+  void NoteConnected();
   SessionEnd Judge(const absl::Status& status);
   // Tells of long work: always to `report`, and to the log now and then.
   void Progress(const std::string& text);
@@ -173,6 +174,10 @@ class Session {
   absl::Status PauseStreaming(const Applier::SpillFull& full);
   // Aborted, with `restart_`, when the pause is over.
   absl::Status TryStreamingAgain(absl::Time now);
+  // At most now and then; trouble with the answer is no reason to end.
+  absl::Status AskRetention(absl::Time now);
+  void NoteProgress(const ReplicationStream& stream, const Applier& applier,
+                    absl::Time now);
   StreamOptions ChooseStreamOptions() const;
   ApplierOptions ChooseApplierOptions(const StreamOptions& options);
 
@@ -204,6 +209,7 @@ class Session {
                        // before this position
   absl::Time catalog_read_at_ = absl::InfinitePast();
   absl::Time requests_read_at_ = absl::InfinitePast();
+  absl::Time retention_asked_at_ = absl::InfinitePast();
   absl::Time progress_logged_at_ = absl::InfinitePast();
   std::string waits_for_;
   bool catalog_due_ = false;

@@ -49,6 +49,7 @@ absl::Status Session::SetAside(ReplicaTable& table, const Trouble& trouble) {
               {{"table", name}, {"error", text}});
       RETURN_IF_ERROR(
           replica_.AddEvent("table_failed", table.shape.name, lsn, text));
+      replica_.metrics().CountError(ErrorKind::kTable);
       RETURN_IF_ERROR(replica_.RecordError(text));
     }
     const std::string error =

@@ -16,31 +16,6 @@
 namespace sublite {
 namespace {
 
-// Settings of the contract whose feature this version does not have yet. Their
-// defaults are accepted, so that a complete file of `sublite init` stays valid;
-// anything else is refused, since ignoring it would be a promise not kept.
-// Strike an entry off when its feature arrives.
-struct NotInThisVersion {
-  const char* key;
-  std::vector<SettingValue> accepted;
-};
-
-const std::vector<NotInThisVersion>& MissingFeatures() {
-  static const auto* const kMissing = new std::vector<NotInThisVersion>{
-      {"replica.changes", {false}},
-      {"http.listen", {std::string("off"), std::string("")}},
-  };
-  return *kMissing;
-}
-
-// nullptr if the feature is there.
-const NotInThisVersion* FindMissingFeature(const Setting& setting) {
-  for (const NotInThisVersion& missing : MissingFeatures()) {
-    if (std::string_view(missing.key) == setting.key) return &missing;
-  }
-  return nullptr;
-}
-
 constexpr absl::Duration kShortestStatusInterval = absl::Milliseconds(10);
 constexpr absl::Duration kLongestStatusInterval = absl::Hours(1);
 constexpr absl::Duration kLongestPatience = absl::Hours(720);
@@ -246,17 +221,20 @@ absl::Status SetCopyRate(const SettingValue& value, Config* config) {
   return absl::OkStatus();
 }
 
-absl::Status SetSpillLimit(const SettingValue& value, Config* config) {
+absl::Status GetSize(const SettingValue& value, std::int64_t* out) {
   if (const auto* bytes = std::get_if<std::int64_t>(&value)) {
     if (*bytes < 0) return Bad("must not be negative; 0 is no limit");
-    config->replica.spill_limit = *bytes;
+    *out = *bytes;
     return absl::OkStatus();
   }
   if (!std::holds_alternative<std::string>(value))
     return Bad("must be a number of bytes, or a text like \"500MB\"");
-  ASSIGN_OR_RETURN(config->replica.spill_limit,
-                   ParseByteSize(std::get<std::string>(value)));
+  ASSIGN_OR_RETURN(*out, ParseByteSize(std::get<std::string>(value)));
   return absl::OkStatus();
+}
+
+absl::Status SetSpillLimit(const SettingValue& value, Config* config) {
+  return GetSize(value, &config->replica.spill_limit);
 }
 
 absl::Status SetOnGap(const SettingValue& value, Config* config) {
@@ -280,10 +258,25 @@ absl::Status SetRefusalPatience(const SettingValue& value, Config* config) {
   return absl::OkStatus();
 }
 
-// No field in Config until the feature is there.
-absl::Status SetChanges(const SettingValue& value, Config*) {
-  bool ignored = false;
-  return GetBoolean(value, &ignored);
+absl::Status SetChanges(const SettingValue& value, Config* config) {
+  return GetBoolean(value, &config->replica.changes);
+}
+
+absl::Status SetChangesAge(const SettingValue& value, Config* config) {
+  if (!std::holds_alternative<std::string>(value))
+    return Bad("needs a unit, in quotes: \"24h\", \"30m\"");
+  ASSIGN_OR_RETURN(config->replica.changes_age,
+                   ParseDurationText(std::get<std::string>(value)));
+  if (config->replica.changes_age < absl::Minutes(1))
+    return Bad("must be a minute at least");
+  return absl::OkStatus();
+}
+
+absl::Status SetChangesSize(const SettingValue& value, Config* config) {
+  RETURN_IF_ERROR(GetSize(value, &config->replica.changes_size));
+  if (config->replica.changes_size < 64 << 10)
+    return Bad("must be 64kB at least");
+  return absl::OkStatus();
 }
 
 absl::Status SetLogLevel(const SettingValue& value, Config* config) {
@@ -304,10 +297,13 @@ absl::Status SetLogFormat(const SettingValue& value, Config* config) {
                               &config->log.format);
 }
 
-// No field in Config until the feature is there.
-absl::Status SetListen(const SettingValue& value, Config*) {
-  std::string ignored;
-  return GetText(value, &ignored);
+absl::Status SetListen(const SettingValue& value, Config* config) {
+  std::string text;
+  RETURN_IF_ERROR(GetText(value, &text));
+  config->listen.reset();
+  if (text.empty() || text == "off") return absl::OkStatus();
+  ASSIGN_OR_RETURN(config->listen, ParseListenAddress(text));
+  return absl::OkStatus();
 }
 
 std::vector<Setting> PublisherSettings() {
@@ -419,7 +415,15 @@ std::vector<Setting> OtherSettings() {
        "on.",
        SetRefusalPatience},
       {"replica.changes", "changes", K::kBoolean, "", "false", false,
-       "Keep the table sublite_changes for local programs.", SetChanges},
+       "Keep the table sublite_changes for local programs: which rows changed. "
+       "After\n"
+       "each commit the file DATABASE-notify is written, for inotify.",
+       SetChanges},
+      {"replica.changes_age", "changes_age", K::kDuration, "TIME", "\"24h\"",
+       false, "How long changes are kept there.", SetChangesAge},
+      {"replica.changes_size", "changes_size", K::kSize, "SIZE", "\"64MB\"",
+       false, "How much they may take, about; the oldest go first.",
+       SetChangesSize},
       {"log.level", "log_level", K::kChoice, "debug|info|warn|error",
        "\"info\"", false, "What is logged at least.", SetLogLevel},
       {"log.format", "log_format", K::kChoice, "auto|text|json|journal",
@@ -427,7 +431,12 @@ std::vector<Setting> OtherSettings() {
        "auto is the journal's fields under systemd, text elsewhere.",
        SetLogFormat},
       {"http.listen", "listen", K::kText, "ADDRESS", "\"off\"", false,
-       "Address of the metrics and status page, e.g. 127.0.0.1:9187.",
+       "Where /metrics (for Prometheus), / (a status page) and /healthz are "
+       "served, e.g.\n"
+       "127.0.0.1:9187 or [::1]:9187. Whoever can reach it sees the names of "
+       "tables\n"
+       "and errors; there is no password. An address that is taken is tried "
+       "again.",
        SetListen},
   };
 }
@@ -477,20 +486,7 @@ const Setting* FindSettingByFlag(std::string_view flag) {
 
 absl::Status ApplySetting(const Setting& setting, const SettingValue& value,
                           Config* config) {
-  RETURN_IF_ERROR(setting.set(value, config));
-  const NotInThisVersion* const missing = FindMissingFeature(setting);
-  if (missing == nullptr) return absl::OkStatus();
-  const auto& accepted = missing->accepted;
-  if (std::find(accepted.begin(), accepted.end(), value) != accepted.end()) {
-    return absl::OkStatus();
-  }
-  return Bad(absl::StrCat(
-      "is not available in this version of sublite: leave it out, or at ",
-      setting.sample));
-}
-
-bool IsAvailable(const Setting& setting) {
-  return FindMissingFeature(setting) == nullptr;
+  return setting.set(value, config);
 }
 
 absl::StatusOr<SettingValue> ValueFromFlag(const Setting& setting,

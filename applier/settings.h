@@ -62,13 +62,9 @@ const std::vector<Setting>& Settings();
 const Setting* FindSetting(std::string_view key);
 const Setting* FindSettingByFlag(std::string_view flag);
 
-// Checks `value` and puts it into `*config`; refuses what this version lacks.
+// Checks `value` and puts it into `*config`.
 absl::Status ApplySetting(const Setting& setting, const SettingValue& value,
                           Config* config);
-
-// False for a setting whose feature this version lacks: only its default is
-// taken.
-bool IsAvailable(const Setting& setting);
 
 // A flag's text as the kind of value that the setting takes.
 absl::StatusOr<SettingValue> ValueFromFlag(const Setting& setting,

@@ -127,6 +127,7 @@ absl::Status SpillFile::Write(Extent extent, std::int64_t offset,
       return IoError(options_.directory, "write it");
     }
     at += written;
+    written_ += written;
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }
   return absl::OkStatus();

@@ -60,6 +60,8 @@ class SpillFile {
   absl::Status Count(std::int64_t bytes);
   void Uncount(std::int64_t bytes) { counted_ -= bytes; }
   std::int64_t counted() const { return counted_; }
+  // Bytes written into the file so far.
+  std::int64_t written() const { return written_; }
 
   // What spools hold in memory. True if that is more than they should.
   bool crowded() const { return buffered_ > options_.memory_max; }
@@ -86,6 +88,7 @@ class SpillFile {
   Extent used_ = 0;  // extents from here on were never written
   std::vector<Extent> free_;
   std::int64_t counted_ = 0;
+  std::int64_t written_ = 0;
   std::int64_t buffered_ = 0;
 };
 

@@ -23,12 +23,14 @@ constexpr absl::Duration kRefusedPauseMin = absl::Seconds(5);
 
 Supervisor::Supervisor(const Config& config, Publisher& publisher,
                        const StopSignal& stop, Announcer announcer,
-                       std::function<absl::Status()> seed)
+                       std::function<absl::Status()> seed,
+                       std::shared_ptr<Metrics> metrics)
     : config_(config),
       publisher_(publisher),
       stop_(stop),
       announcer_(std::move(announcer)),
       seed_(std::move(seed)),
+      metrics_(std::move(metrics)),
       backoff_(std::random_device()()) {}
 
 bool Supervisor::Stopped() {
@@ -37,18 +39,30 @@ bool Supervisor::Stopped() {
   return stop_.requested();
 }
 
+void Supervisor::Announce(const std::string& text) {
+  metrics_->SetNote(text);
+  announcer_.status(text);
+}
+
 void Supervisor::Interrupt() {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   if (replica_ != nullptr) replica_->database().Interrupt();
 }
 
 absl::Status Supervisor::OpenReplica() {
   const std::string& path = config_.replica.database;
   if (seed_) RETURN_IF_ERROR(seed_());
-  absl::StatusOr<std::unique_ptr<Replica>> opened =
-      Replica::Open(path, [this] { return Stopped(); });
+  absl::StatusOr<std::unique_ptr<Replica>> opened = Replica::Open(
+      path, [this] { return Stopped(); }, metrics_);
   if (!opened.ok()) return opened.status();
-  absl::MutexLock lock(&mutex_);
+  std::optional<ChangeFeedOptions> changes;
+  if (config_.replica.changes) {
+    changes.emplace();
+    changes->age = config_.replica.changes_age;
+    changes->bytes = config_.replica.changes_size;
+  }
+  RETURN_IF_ERROR((*opened)->KeepChanges(changes));
+  const std::lock_guard<std::mutex> lock(mutex_);
   replica_ = *std::move(opened);
   return absl::OkStatus();
 }
@@ -61,7 +75,7 @@ absl::Status Supervisor::Run() {
       announcer_.ready();
       bool reopen = false;
       const absl::Status status = Follow(&reopen);
-      absl::MutexLock lock(&mutex_);
+      const std::lock_guard<std::mutex> lock(mutex_);
       replica_.reset();
       if (!reopen) return status;
     } else {
@@ -71,6 +85,9 @@ absl::Status Supervisor::Run() {
         return opened;
       LogError("cannot open the replica; trying again",
                {{"error", std::string(opened.message())}});
+      metrics_->CountError(ErrorKind::kOther);
+      metrics_->SetPhase(Phase::kWaiting);
+      metrics_->SetNote(std::string(opened.message()));
     }
     if (!Pause(backoff_.Next())) return absl::CancelledError("told to stop");
   }
@@ -79,15 +96,13 @@ absl::Status Supervisor::Run() {
 absl::Status Supervisor::Follow(bool* reopen) {
   Replica* replica = nullptr;
   {
-    absl::MutexLock lock(&mutex_);
+    const std::lock_guard<std::mutex> lock(mutex_);
     replica = replica_.get();
   }
   while (!Stopped()) {
     Session session(
         config_, *replica, publisher_, memory_, [this] { return Stopped(); },
-        [this](std::string_view text) {
-          announcer_.status(std::string(text));
-        });
+        [this](std::string_view text) { Announce(std::string(text)); });
     const SessionEnd end = session.Run();
     if (end.next == SessionEnd::Next::kStop) break;
     if (end.next == SessionEnd::Next::kReopen) {
@@ -103,10 +118,10 @@ absl::Status Supervisor::Follow(bool* reopen) {
     absl::Duration pause = backoff_.Next();
     if (end.next == SessionEnd::Next::kWait)
       pause = std::max(pause, kRefusedPauseMin);
-    announcer_.status(absl::StrCat(end.next == SessionEnd::Next::kWait
-                                       ? "a transaction is refused: "
-                                       : "waiting for the publisher: ",
-                                   end.status.message()));
+    Announce(absl::StrCat(end.next == SessionEnd::Next::kWait
+                              ? "a transaction is refused: "
+                              : "waiting for the publisher: ",
+                          end.status.message()));
     if (!Pause(pause)) break;
   }
   // Best effort: the file may be locked or the disk full, and stopping must not
@@ -121,12 +136,15 @@ absl::Status Supervisor::Follow(bool* reopen) {
 void Supervisor::NoteEnd(const SessionEnd& end) {
   Replica* replica = nullptr;
   {
-    absl::MutexLock lock(&mutex_);
+    const std::lock_guard<std::mutex> lock(mutex_);
     replica = replica_.get();
   }
   const std::string text(end.status.message());
   const bool waits =
       end.next == SessionEnd::Next::kAgain && absl::IsUnavailable(end.status);
+  // A refused transaction was counted as that.
+  if (waits || end.next != SessionEnd::Next::kWait)
+    metrics_->CountError(waits ? ErrorKind::kConnection : ErrorKind::kOther);
   if (waits) {
     LogWarn("lost the publisher; trying again", {{"error", text}});
   } else {
@@ -147,7 +165,7 @@ void Supervisor::NoteEnd(const SessionEnd& end) {
 bool Supervisor::Pause(absl::Duration pause) {
   Replica* replica = nullptr;
   {
-    absl::MutexLock lock(&mutex_);
+    const std::lock_guard<std::mutex> lock(mutex_);
     replica = replica_.get();
   }
   const absl::Time until = absl::Now() + pause;

@@ -11,15 +11,15 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "applier/backoff.h"
 #include "applier/config.h"
+#include "applier/metrics.h"
 #include "applier/publisher.h"
 #include "applier/replica.h"
 #include "applier/session.h"
@@ -38,7 +38,8 @@ class Supervisor {
  public:
   // `seed` is asked, before the file is opened, to make it if it is missing.
   Supervisor(const Config& config, Publisher& publisher, const StopSignal& stop,
-             Announcer announcer, std::function<absl::Status()> seed = nullptr);
+             Announcer announcer, std::function<absl::Status()> seed = nullptr,
+             std::shared_ptr<Metrics> metrics = std::make_shared<Metrics>());
 
   // OK or Cancelled: stopped. Anything else: only a person can go on, and the
   // text says how.
@@ -53,6 +54,8 @@ class Supervisor {
 
  private:
   bool Stopped();
+  // What is going on, to all who want to know.
+  void Announce(const std::string& text);
   absl::Status OpenReplica();
   // Until told to stop, or only a person can go on, or `*reopen`: the file is
   // not the one that was opened.
@@ -67,15 +70,18 @@ class Supervisor {
   const StopSignal& stop_;
   Announcer announcer_;
   std::function<absl::Status()> seed_;
+  const std::shared_ptr<Metrics> metrics_;
   SessionMemory memory_;
   Backoff backoff_;
   std::atomic<std::int64_t> alive_micros_{0};
   std::string noted_error_;
   absl::Time noted_at_ = absl::InfinitePast();
 
-  absl::Mutex mutex_;
-  std::unique_ptr<Replica> replica_ ABSL_GUARDED_BY(
-      mutex_);  // set and reset under the lock, used by Run's thread
+  // Of replica_. The standard one: ThreadSanitizer knows what it does, of
+  // Debian's Abseil it does not.
+  std::mutex mutex_;
+  // Set and reset under the lock, used by Run's thread.
+  std::unique_ptr<Replica> replica_;
 };
 
 }  // namespace sublite

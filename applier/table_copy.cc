@@ -270,6 +270,9 @@ absl::StatusOr<std::int64_t> TableCopy::Load(ReplicaTable& table,
     const absl::Status stored = writer.Insert(row).status();
     if (!stored.ok()) return OfRow(stored, shape, row);
     ++rows;
+    replica_.metrics().copied_rows.Add(1);
+    replica_.metrics().copied_bytes.Add(
+        static_cast<std::int64_t>(message.size()));
     batch_bytes += static_cast<std::int64_t>(message.size());
     if (rate_.limited()) {
       rate_.Take(static_cast<std::int64_t>(message.size()), absl::Now());
@@ -397,6 +400,14 @@ absl::Status TableCopy::SwapIn(ReplicaTable& table, const CopiedTable& copied) {
         absl::StrCat(object.type, " ", object.name,
                      " does not fit the table any more (", made.message(),
                      "). It was: ", object.sql)));
+  }
+  replica_.metrics().copies.Add(1);
+  if (replica_.changes() != nullptr) {
+    RETURN_IF_ERROR(replica_.changes()->Copied(table.shape,
+                                               copied.snapshot_lsn.valid()
+                                                   ? copied.snapshot_lsn
+                                                   : replica_.state().applied,
+                                               absl::Now()));
   }
   return replica_.AddEvent("copied", table.shape.name, copied.snapshot_lsn,
                            absl::StrCat(copied.rows, " rows"));

@@ -14,7 +14,9 @@
 //   their changes: records of applier/staging.h, in parts sublite_messages
 //   logical decoding messages, if asked for sublite_events    what a person may
 //   want to know, newest last; the oldest go when there are more than 10,000
-//   sublite_requests  what `sublite resync` and `sublite skip` ask of the
+//   sublite_changes   which rows changed, if asked for, newest last
+//   sublite_slot      one row: what the slot keeps at the publisher, when last
+//   asked sublite_requests  what `sublite resync` and `sublite skip` ask of the
 //   running process
 #ifndef SUBLITE_SCHEMA_BOOKKEEPING_H_
 #define SUBLITE_SCHEMA_BOOKKEEPING_H_
@@ -183,6 +185,26 @@ create table if not exists sublite_events (
   sqlite_table text,
   lsn text,
   detail text
+);
+create table if not exists sublite_changes (
+  id integer primary key autoincrement,
+  sqlite_table text not null,
+  "key" text,                        -- see applier/change_feed.h
+  kind text not null,                -- insert, update, delete, truncate, copied
+  lsn text not null,
+  committed_at text,
+  applied_at text not null
+);
+create table if not exists sublite_slot (
+  one integer primary key check (one = 1),
+  observed_at text not null,         -- when the publisher was asked
+  wal_pos integer not null,          -- the end of its WAL then
+  restart_pos integer,               -- the oldest WAL that the slot needs
+  wal_status text,                   -- these two as in pg_replication_slots
+  safe_bytes integer,
+  keep_bytes integer,                -- max_slot_wal_keep_size; NULL without a limit
+  idle_timeout_seconds integer,      -- idle_replication_slot_timeout; NULL without one
+  wal_rate integer not null          -- bytes a second that the publisher writes; 0 if not known
 );
 create table if not exists sublite_requests (
   id integer primary key autoincrement,

@@ -125,9 +125,6 @@ std::string SettingsHelp() {
       absl::StrAppend(&out, " Default: ",
                       absl::StrReplaceAll(setting.sample, {{"\"", ""}}), ".");
     }
-    if (!IsAvailable(setting)) {
-      absl::StrAppend(&out, "\n      Not available in this version.");
-    }
     out += "\n";
   }
   return out;

@@ -26,9 +26,6 @@ std::string InitText() {
     if (setting.flag[0] != '\0') {
       absl::StrAppend(&out, " Flag: --", setting.flag);
     }
-    if (!IsAvailable(setting)) {
-      absl::StrAppend(&out, "\n# Not available in this version of sublite.");
-    }
     absl::StrAppend(&out, "\n", setting.required ? "" : "#",
                     key.substr(dot + 1), " = ", setting.sample, "\n");
   }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -121,8 +122,68 @@ absl::Status ReadErrorLsn(Database* database, ReplicaStatus* status) {
   return absl::OkStatus();
 }
 
+absl::Status ReadPrepared(Database* database, ReplicaStatus* status) {
+  ASSIGN_OR_RETURN(
+      Statement row,
+      database->Prepare("select gid, xid, prepare_lsn, prepared_at, changes, "
+                        "bytes from sublite_prepared order by prepared_at, id "
+                        "limit 100"));
+  while (true) {
+    ASSIGN_OR_RETURN(const bool more, row.Step());
+    if (!more) return absl::OkStatus();
+    status->prepared_rows.push_back({GetText(row, 0), row.Int(1),
+                                     GetText(row, 2), GetText(row, 3),
+                                     row.Int(4), row.Int(5)});
+  }
+}
+
+absl::Status ReadEvents(Database* database, ReplicaStatus* status) {
+  ASSIGN_OR_RETURN(
+      Statement row,
+      database->Prepare("select at, kind, sqlite_table, lsn, detail from "
+                        "sublite_events order by id desc limit 20"));
+  while (true) {
+    ASSIGN_OR_RETURN(const bool more, row.Step());
+    if (!more) return absl::OkStatus();
+    status->events.push_back({GetText(row, 0), GetText(row, 1), GetText(row, 2),
+                              GetText(row, 3), GetText(row, 4)});
+  }
+}
+
+absl::Status ReadRetention(Database* database, ReplicaStatus* status) {
+  // Not in a file that only an earlier sublite has written.
+  if (!database
+           ->QueryInt("select 1 from sqlite_schema where name = 'sublite_slot'")
+           .ok())
+    return absl::OkStatus();
+  ASSIGN_OR_RETURN(
+      Statement row,
+      database->Prepare("select observed_at, wal_pos, restart_pos, wal_status, "
+                        "safe_bytes, keep_bytes, idle_timeout_seconds, "
+                        "wal_rate from sublite_slot"));
+  ASSIGN_OR_RETURN(const bool found, row.Step());
+  Retention retention;
+  status->retention_at = found ? GetText(row, 0) : "";
+  if (!ParseTimeText(status->retention_at, &retention.at))
+    return absl::OkStatus();
+  retention.wal_end = Lsn(static_cast<std::uint64_t>(row.Int(1)));
+  retention.restart = Lsn(static_cast<std::uint64_t>(row.Int(2)));
+  retention.wal_status = GetText(row, 3);
+  if (!row.IsNull(4)) retention.safe_bytes = row.Int(4);
+  if (!row.IsNull(5)) retention.keep_bytes = row.Int(5);
+  retention.idle_timeout = absl::Seconds(row.Int(6));
+  retention.wal_rate = static_cast<double>(row.Int(7));
+  status->retention = retention;
+  return absl::OkStatus();
+}
+
 absl::Status ReadAll(Database* database, ReplicaStatus* status) {
   RETURN_IF_ERROR(ReadState(database, status));
+  RETURN_IF_ERROR(ReadPrepared(database, status));
+  RETURN_IF_ERROR(ReadEvents(database, status));
+  RETURN_IF_ERROR(ReadRetention(database, status));
+  status->applied_pos =
+      database->QueryInt("select applied_pos from sublite_state").value_or(0);
   ASSIGN_OR_RETURN(status->tables, ReadTables(database));
   ASSIGN_OR_RETURN(status->requests,
                    database->QueryInt("select count(*) from sublite_requests"));
@@ -130,6 +191,12 @@ absl::Status ReadAll(Database* database, ReplicaStatus* status) {
 }
 
 }  // namespace
+
+std::int64_t ReplicaStatus::behind_bytes() const {
+  if (!retention.has_value()) return 0;
+  return std::max<std::int64_t>(
+      static_cast<std::int64_t>(retention->wal_end.value()) - applied_pos, 0);
+}
 
 absl::StatusOr<std::unique_ptr<Database>> OpenReplicaForReading(
     const std::string& path) {

@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "applier/io/sqlite.h"
+#include "applier/retention.h"
 
 namespace sublite {
 
@@ -46,6 +47,25 @@ struct TableRow {
   std::string retry_at;  // while it is failed: when it is tried again by itself
 
   std::string PgName() const { return pg_schema + "." + pg_table; }
+};
+
+// A row of sublite_prepared.
+struct PreparedRow {
+  std::string gid;
+  std::int64_t xid = 0;
+  std::string prepare_lsn;
+  std::string prepared_at;
+  std::int64_t changes = 0;
+  std::int64_t bytes = 0;
+};
+
+// A row of sublite_events.
+struct EventRow {
+  std::string at;
+  std::string kind;
+  std::string sqlite_table;
+  std::string lsn;
+  std::string detail;
 };
 
 struct ReplicaStatus {
@@ -76,6 +96,17 @@ struct ReplicaStatus {
   // The newest event's position whose detail is in last_error: what `skip`
   // takes. "" if there is none.
   std::string error_lsn;
+
+  std::vector<PreparedRow> prepared_rows;  // the oldest 100, oldest first
+  std::vector<EventRow> events;            // the newest 20, newest first
+  // Of sublite_slot, and its observed_at; none before the publisher was asked.
+  std::optional<Retention> retention;
+  std::string retention_at;
+  std::int64_t applied_pos = 0;
+
+  // WAL of the publisher that was not applied when it was last asked, published
+  // or not.
+  std::int64_t behind_bytes() const;
 };
 
 // All of it in one read transaction.

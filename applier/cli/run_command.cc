@@ -7,7 +7,9 @@
 
 #include <atomic>
 #include <cerrno>
+#include <functional>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -16,10 +18,12 @@
 #include "absl/time/time.h"
 #include "applier/cli/exit_code.h"
 #include "applier/cli/seed.h"
+#include "applier/cli/watch_pages.h"
 #include "applier/io/libpq_publisher.h"
 #include "applier/io/machine.h"
 #include "applier/io/notify.h"
 #include "applier/log.h"
+#include "applier/metrics.h"
 #include "applier/stop_signal.h"
 #include "applier/supervisor.h"
 
@@ -53,21 +57,47 @@ void GiveMemoryBack() {
 }
 
 // Waits for a signal or the end of the work; pings the watchdog while the work
-// lives.
+// lives, and serves the pages.
 void Watch(const sigset_t& signals, const Supervisor& supervisor,
-           const std::atomic<bool>& ended) {
+           const std::atomic<bool>& ended, WatchPages* pages) {
   const absl::Duration watchdog = notify::WatchdogInterval();
   absl::Time pinged = absl::InfinitePast();
   while (!ended.load()) {
     const timespec turn = absl::ToTimespec(kTurn);
     if (sigtimedwait(&signals, nullptr, &turn) > 0) return;
     const absl::Time now = absl::Now();
+    pages->Tick(now);
     if (watchdog > absl::ZeroDuration() && now - pinged >= watchdog / 3 &&
         now - supervisor.alive_at() < kDeadAfter) {
       notify::WatchdogPing();
       pinged = now;
     }
   }
+}
+
+// Until `ended`; at the deadline the process ends with `code` all the same.
+void AwaitEnd(const std::atomic<bool>& ended, absl::Time deadline, int code,
+              const std::function<void()>& hurry) {
+  while (!ended.load()) {
+    hurry();
+    if (absl::Now() > deadline) {
+      LogWarn(
+          "ending although some work does not stop; nothing that was confirmed "
+          "is lost");
+      std::cerr.flush();
+      _exit(code);
+    }
+    absl::SleepFor(absl::Milliseconds(20));
+  }
+}
+
+int ExitCode(const absl::Status& result) {
+  if (result.ok() || absl::IsCancelled(result)) {
+    LogInfo("stopped");
+    return kExitDone;
+  }
+  LogError(std::string(result.message()));
+  return absl::IsInternal(result) ? kExitDefect : kExitConfig;
 }
 
 }  // namespace
@@ -90,44 +120,40 @@ int RunCommand(const Config& configured) {
   options.password = config.publisher.password;
   options.stream.status_interval = config.publisher.status_interval;
   LibpqPublisher publisher(std::move(options), &stop);
-  Supervisor supervisor(config, publisher, stop,
-                        {[] { notify::Ready(); },
-                         [](const std::string& text) { notify::Status(text); }},
-                        [&config, &stop]() -> absl::Status {
-                          if (config.replica.seed.empty())
-                            return absl::OkStatus();
-                          return MakeFromSeed(
-                              config.replica.seed, config.replica.database,
-                              [&stop] { return stop.requested(); });
-                        });
+  const auto metrics = std::make_shared<Metrics>();
+  Supervisor supervisor(
+      config, publisher, stop,
+      {[] { notify::Ready(); },
+       [](const std::string& text) { notify::Status(text); }},
+      [&config, &stop]() -> absl::Status {
+        if (config.replica.seed.empty()) return absl::OkStatus();
+        return MakeFromSeed(config.replica.seed, config.replica.database,
+                            [&stop] { return stop.requested(); });
+      },
+      metrics);
+  WatchPages pages(config, metrics, [&] { return supervisor.alive_at(); });
   std::atomic<bool> ended{false};
   absl::Status result;
   std::thread work([&] {
     result = supervisor.Run();
     ended.store(true);
   });
-  Watch(signals, supervisor, ended);
+  Watch(signals, supervisor, ended, &pages);
   stop.Request();
   notify::Stopping();
   const absl::Time deadline = absl::Now() + kStopPatience;
-  while (!ended.load()) {
-    supervisor.Interrupt();
-    if (absl::Now() > deadline) {
-      LogWarn(
-          "ending although some work does not stop; nothing that was confirmed "
-          "is lost");
-      std::cerr.flush();
-      _exit(kExitDone);
-    }
-    absl::SleepFor(absl::Milliseconds(20));
-  }
+  // A client that hangs must not keep the process.
+  std::atomic<bool> closed{false};
+  std::thread closing([&] {
+    pages.Stop();
+    closed.store(true);
+  });
+  AwaitEnd(ended, deadline, kExitDone, [&] { supervisor.Interrupt(); });
   work.join();
-  if (result.ok() || absl::IsCancelled(result)) {
-    LogInfo("stopped");
-    return kExitDone;
-  }
-  LogError(std::string(result.message()));
-  return absl::IsInternal(result) ? kExitDefect : kExitConfig;
+  const int code = ExitCode(result);
+  AwaitEnd(closed, deadline, code, [] {});
+  closing.join();
+  return code;
 }
 
 }  // namespace sublite

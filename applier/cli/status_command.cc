@@ -2,154 +2,19 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "applier/cli/exit_code.h"
+#include "applier/cli/status_words.h"
 
 namespace sublite {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// Longer without a word than any status interval explains.
-constexpr absl::Duration kSilence = absl::Minutes(5);
-
-bool Age(const std::string& since, absl::Time now, absl::Duration* age) {
-  absl::Time time;
-  if (!ParseTimeText(since, &time)) return false;
-  *age = std::max(now - time, absl::ZeroDuration());
-  return true;
-}
-
-std::string Count(std::int64_t number, const char* one, const char* many) {
-  return absl::StrCat(number, " ", number == 1 ? one : many);
-}
-
-std::string AgeText(absl::Duration age) {
-  const std::int64_t seconds = absl::ToInt64Seconds(age);
-  if (seconds < 1) return "just now";
-  if (seconds < 120) return Count(seconds, "second ago", "seconds ago");
-  if (seconds < 7200) return absl::StrCat(seconds / 60, " minutes ago");
-  if (seconds < 172800) return absl::StrCat(seconds / 3600, " hours ago");
-  return absl::StrCat(seconds / 86400, " days ago");
-}
-
-std::string TimeAndAge(const std::string& time, absl::Time now) {
-  absl::Duration age;
-  if (time.empty()) return "never";
-  if (!Age(time, now, &age)) return time;
-  return absl::StrCat(time, " (", AgeText(age), ")");
-}
-
-std::string StateText(const ReplicaStatus& status) {
-  if (!status.started) return "new: `sublite run` has not begun yet";
-  std::string meaning;
-  if (status.state == "copying") {
-    meaning = "tables are being copied; what is ready can be read";
-  } else if (status.state == "streaming") {
-    meaning = "changes are applied as the publisher commits them";
-  } else if (status.state == "disconnected") {
-    meaning = "not connected to the publisher; the last state can be read";
-  } else if (status.state == "failed") {
-    meaning = "stopped until a person helps; the last state can be read";
-  }
-  return meaning.empty() ? status.state
-                         : absl::StrCat(status.state, ": ", meaning);
-}
-
-std::int64_t CountTables(const ReplicaStatus& status, const char* state) {
-  return std::count_if(
-      status.tables.begin(), status.tables.end(),
-      [&](const TableRow& table) { return table.state == state; });
-}
-
-std::string ConsistentText(const ReplicaStatus& status) {
-  if (status.consistent) return "yes: all rows belong to one publisher state";
-  std::string why;
-  for (const char* state : {"pending", "copying", "failed"}) {
-    const std::int64_t tables = CountTables(status, state);
-    if (tables == 0) continue;
-    absl::StrAppend(&why, why.empty() ? "" : ", ",
-                    Count(tables, "table", "tables"), " ", state);
-  }
-  if (why.empty() && status.requests > 0) why = "a resync is asked for";
-  if (why.empty() && status.tables.empty()) why = "nothing is copied yet";
-  if (why.empty()) why = "a copy is newer than what is applied";
-  return absl::StrCat("no: ", why);
-}
-
-std::string RowsText(const TableRow& table) {
-  const bool copying = table.state == "copying" || table.state == "pending";
-  if (!copying || !table.rows_estimated || *table.rows_estimated <= 0) {
-    return absl::StrCat(table.rows_copied);
-  }
-  const std::int64_t percent = std::min<std::int64_t>(
-      99, table.rows_copied * 100 / *table.rows_estimated);
-  return absl::StrCat(table.rows_copied, " of about ", *table.rows_estimated,
-                      " (", percent, " %)");
-}
-
-// What help a person needs, most urgent first.
-std::vector<std::string> NextSteps(const ReplicaStatus& status,
-                                   absl::Time now) {
-  std::vector<std::string> steps;
-  absl::Duration silence;
-  const bool silent =
-      Age(status.contact_at, now, &silence) && silence > kSilence;
-  if (!status.started) {
-    return {
-        "start `sublite run`; `sublite check` says beforehand what is "
-        "missing"};
-  }
-  if (status.state == "failed") {
-    steps.push_back(
-        "mend what the last error names, then start sublite again; `sublite "
-        "check` looks for causes");
-  }
-  if (!status.error_lsn.empty() && status.state != "streaming") {
-    steps.push_back(absl::StrCat(
-        "only if that transaction is not wanted at all: `sublite skip --lsn=",
-        status.error_lsn, "`"));
-  }
-  for (const TableRow& table : status.tables) {
-    if (table.state != "failed") continue;
-    steps.push_back(
-        absl::StrCat("mend the error of ", table.PgName(),
-                     table.retry_at.empty()
-                         ? ", then "
-                         : absl::StrCat("; it is tried again by itself (",
-                                        table.retry_at, "), or at once by "),
-                     "`sublite resync ", table.sqlite_table, "`"));
-  }
-  if (status.requests > 0) {
-    steps.push_back(
-        absl::StrCat(Count(status.requests, "request waits", "requests wait"),
-                     " for `sublite run` to take up"));
-  }
-  if (status.state == "disconnected") {
-    steps.push_back(
-        "nothing, if sublite runs: it tries again by itself; else start it");
-  }
-  if (status.state == "streaming" && silent) {
-    steps.push_back(absl::StrCat(
-        "look whether sublite still runs: nothing was noted since ",
-        AgeText(silence)));
-  }
-  if (status.missing_rows + status.replaced_rows > 0) {
-    steps.push_back(
-        "`sublite resync` the tables that sublite_events names as conflicts: "
-        "something else wrote to them");
-  }
-  if (steps.empty() && !status.activity.empty()) {
-    steps.push_back("end what is waited for, or be patient");
-  }
-  if (steps.empty() && status.state == "copying") steps.push_back("wait");
-  if (steps.empty()) steps.push_back("nothing to do");
-  return steps;
-}
 
 std::string OrUnknown(const std::string& text) {
   return text.empty() ? "not known yet" : text;
@@ -157,6 +22,10 @@ std::string OrUnknown(const std::string& text) {
 
 void AppendLine(const char* label, const std::string& text, std::string* out) {
   absl::StrAppendFormat(out, "%-12s %s\n", label, text);
+}
+
+void AppendKnown(const char* label, const std::string& text, std::string* out) {
+  if (!text.empty()) AppendLine(label, text, out);
 }
 
 void AppendTables(const ReplicaStatus& status, std::string* out) {
@@ -215,6 +84,40 @@ Json TableJson(const TableRow& table) {
   return json;
 }
 
+Json PreparedJson(const PreparedRow& prepared) {
+  Json json;
+  json["gid"] = prepared.gid;
+  json["xid"] = prepared.xid;
+  json["prepare_lsn"] = prepared.prepare_lsn;
+  json["prepared_at"] = prepared.prepared_at;
+  json["changes"] = prepared.changes;
+  json["bytes"] = prepared.bytes;
+  return json;
+}
+
+// Numbers of bytes and seconds; null where there is no limit.
+Json RetentionJson(const ReplicaStatus& status) {
+  if (!status.retention.has_value()) return nullptr;
+  const Retention& retention = *status.retention;
+  const std::optional<absl::Duration> offline = OfflineTime(retention);
+  Json json;
+  json["observed_at"] = status.retention_at;
+  json["wal_status"] = TextOrNull(retention.wal_status);
+  json["retained_bytes"] = retention.retained_bytes();
+  json["safe_bytes"] =
+      retention.safe_bytes ? Json(*retention.safe_bytes) : Json(nullptr);
+  json["keep_bytes"] =
+      retention.keep_bytes ? Json(*retention.keep_bytes) : Json(nullptr);
+  json["idle_timeout_seconds"] =
+      retention.idle_timeout > absl::ZeroDuration()
+          ? Json(absl::ToInt64Seconds(retention.idle_timeout))
+          : Json(nullptr);
+  json["wal_bytes_per_second"] = retention.wal_rate;
+  json["offline_seconds"] =
+      offline ? Json(absl::ToInt64Seconds(*offline)) : Json(nullptr);
+  return json;
+}
+
 }  // namespace
 
 std::string StatusText(const std::string& database, const ReplicaStatus& status,
@@ -229,6 +132,7 @@ std::string StatusText(const std::string& database, const ReplicaStatus& status,
                absl::StrCat(status.applied_lsn, ", last change committed ",
                             TimeAndAge(status.applied_commit_time, now)),
                &out);
+    AppendLine("fresh", FreshText(status, now), &out);
     AppendLine("contact", TimeAndAge(status.contact_at, now), &out);
     AppendLine("publisher",
                absl::StrCat("PostgreSQL ", OrUnknown(status.server_version),
@@ -245,7 +149,11 @@ std::string StatusText(const std::string& database, const ReplicaStatus& status,
                                     "transactions wait"),
                               " for COMMIT PREPARED or ROLLBACK PREPARED"),
                  &out);
+      for (const PreparedRow& prepared : status.prepared_rows)
+        AppendLine("", PreparedText(prepared, now), &out);
     }
+    AppendKnown("WAL kept", RetainedText(status, now), &out);
+    AppendKnown("may be away", OfflineText(status, now), &out);
     if (status.missing_rows + status.replaced_rows > 0) {
       AppendLine("conflicts",
                  absl::StrCat(status.missing_rows, " changes found no row, ",
@@ -293,6 +201,11 @@ std::string StatusJson(const std::string& database, const ReplicaStatus& status,
   json["file_id"] = TextOrNull(status.file_id);
   json["slot_note"] = TextOrNull(status.slot_note);
   json["requests"] = status.requests;
+  json["behind_bytes"] = status.behind_bytes();
+  json["retention"] = RetentionJson(status);
+  json["prepared_transactions"] = Json::array();
+  for (const PreparedRow& prepared : status.prepared_rows)
+    json["prepared_transactions"].push_back(PreparedJson(prepared));
   json["tables"] = Json::array();
   for (const TableRow& table : status.tables) {
     json["tables"].push_back(TableJson(table));

@@ -243,6 +243,21 @@ std::int64_t Database::last_insert_rowid() const {
   return sqlite3_last_insert_rowid(db_);
 }
 
+std::int64_t Database::wal_bytes_written() {
+  constexpr std::int64_t kFrameHeader = 24;
+  if (frame_bytes_ == 0) {
+    frame_bytes_ = kFrameHeader + QueryInt("pragma page_size").value_or(4096);
+  }
+  int pages = 0;
+  int unused = 0;
+  // Counts pages that were spilled into the log before a commit, too. Begun
+  // anew each time, since it is an int.
+  if (sqlite3_db_status(db_, SQLITE_DBSTATUS_CACHE_WRITE, &pages, &unused, 1) ==
+      SQLITE_OK)
+    wal_frames_written_ += pages;
+  return wal_frames_written_ * frame_bytes_;
+}
+
 absl::Status Database::KeepWalFiles() {
   int on = 1;
   int code = sqlite3_file_control(db_, "main", SQLITE_FCNTL_PERSIST_WAL, &on);

@@ -98,6 +98,8 @@ class Database {
   std::int64_t changes()
       const;  // rows of the last INSERT, UPDATE or DELETE, without triggers'
   std::int64_t last_insert_rowid() const;
+  // Bytes that this connection wrote into the write-ahead log so far.
+  std::int64_t wal_bytes_written();
 
   // Keeps -wal and -shm when this is the last connection to close, so that
   // readers without write permission can open the file while nothing runs; and
@@ -149,6 +151,8 @@ class Database {
   bool doubted_ = false;
   int doubted_pages_ = 0;  // how long the log was at the first commit
   int checkpoint_pages_ = 0;
+  std::int64_t wal_frames_written_ = 0;
+  std::int64_t frame_bytes_ = 0;  // 0: not asked yet
   int wal_pages_ = 0;
   std::string path_;
   std::function<bool()> stop_;

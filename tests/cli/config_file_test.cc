@@ -188,13 +188,30 @@ TEST(ConfigFileTest, BadDatabases) {
   }
 }
 
-TEST(ConfigFileTest, WhatThisVersionLacksIsRefusedNotIgnored) {
-  EXPECT_EQ(ErrorOf("[http]\nlisten = \"127.0.0.1:9187\""),
-            "x.toml:2: http.listen: is not available in this version of "
-            "sublite: leave it out, or at \"off\"");
-  EXPECT_THAT(GetMessage(Parse(absl::StrCat(kGood, "changes = true\n"))),
-              AllOf(HasSubstr("x.toml:6: replica."),
-                    HasSubstr("is not available in this version")));
+TEST(ConfigFileTest, ListenAddressesAreLookedAtBeforeAnythingRuns) {
+  EXPECT_EQ(ErrorOf("[http]\nlisten = \"127.0.0.1:9187\""), "");
+  EXPECT_EQ(ErrorOf("[http]\nlisten = \"off\""), "");
+  EXPECT_EQ(ErrorOf("[http]\nlisten = \"plant.example.com:9187\""),
+            "x.toml:2: http.listen: is \"plant.example.com:9187\", which does "
+            "not begin with an address (names are not taken): write an address "
+            "and a port, like 127.0.0.1:9187 or [::1]:9187");
+}
+
+TEST(ConfigFileTest, ChangesAreBounded) {
+  const auto config =
+      Parse(absl::StrCat(kGood,
+                         "changes = true\nchanges_age = \"2h\"\n"
+                         "changes_size = \"1MB\"\n"));
+  ASSERT_OK(config);
+  EXPECT_TRUE(config->replica.changes);
+  EXPECT_EQ(config->replica.changes_age, absl::Hours(2));
+  EXPECT_EQ(config->replica.changes_size, 1 << 20);
+  for (const char* bad : {"changes_age = \"1s\"", "changes_age = 5",
+                          "changes_size = \"1kB\"", "changes_size = -1"}) {
+    EXPECT_THAT(GetMessage(Parse(absl::StrCat(kGood, bad, "\n"))),
+                HasSubstr("x.toml:6: replica.changes_"))
+        << bad;
+  }
 }
 
 TEST(ConfigFileTest, MissingKeysNameTheirSection) {

@@ -192,13 +192,77 @@ TEST_F(StatusCommandTest, JsonIsIndentedInAFixedOrderAndUtf8) {
   const auto json = nlohmann::ordered_json::parse(text);
   for (const auto& item : json.items()) keys.push_back(item.key());
   EXPECT_THAT(
-      keys, ElementsAre(
-                "database", "state", "consistent", "applied_lsn",
-                "applied_commit_time", "applied_age_seconds", "contact_at",
-                "contact_age_seconds", "publications", "slot",
-                "system_identifier", "server_version", "prepared", "last_error",
-                "last_error_at", "sublite_version", "activity", "missing_rows",
-                "replaced_rows", "file_id", "slot_note", "requests", "tables"));
+      keys,
+      ElementsAre("database", "state", "consistent", "applied_lsn",
+                  "applied_commit_time", "applied_age_seconds", "contact_at",
+                  "contact_age_seconds", "publications", "slot",
+                  "system_identifier", "server_version", "prepared",
+                  "last_error", "last_error_at", "sublite_version", "activity",
+                  "missing_rows", "replaced_rows", "file_id", "slot_note",
+                  "requests", "behind_bytes", "retention",
+                  "prepared_transactions", "tables"));
+}
+
+TEST_F(StatusCommandTest, FreshnessInWordsAndSeconds) {
+  Make(0x1000);
+  EXPECT_THAT(Show(),
+              HasSubstr("fresh        as of 9 seconds ago (9.5 s), when "
+                        "the publisher was last heard\n"));
+  Run("insert into sublite_slot (one, observed_at, wal_pos, wal_rate) values "
+      "(1, '2024-02-29 12:00:00+00:00', 0x1000 + 3 * 1024 * 1024, 0)");
+  EXPECT_THAT(Show(), HasSubstr("; 3.0 MB of its WAL were not applied then\n"));
+  EXPECT_EQ(ShowJson()["behind_bytes"], 3 << 20);
+}
+
+TEST_F(StatusCommandTest, PreparedTransactionsWithTheirAge) {
+  Make(16);
+  Run("insert into sublite_prepared (gid, xid, prepare_lsn, prepared_at, "
+      "changes, bytes, end_pos, source) values ('transfer 7', 733, '0/10', "
+      "'2024-02-29 10:30:10.5+00:00', 1, 1536, 16, 0)");
+  EXPECT_THAT(Show(),
+              HasSubstr("transfer 7 (xid 733), prepared 90 minutes ago, 1 "
+                        "change, 1.5 kB\n"));
+  EXPECT_EQ(ShowJson()["prepared_transactions"][0]["gid"], "transfer 7");
+}
+
+// 10 GB at 1 MB a second last 10240 seconds.
+TEST_F(StatusCommandTest, HowLongTheDeviceMayBeAway) {
+  Make(0x100000000);
+  Run("insert into sublite_slot values (1, '2024-02-29 12:00:00.5+00:00', "
+      "0x100000000, 0xf0000000, 'reserved', 10737418240, 21474836480, null, "
+      "1048576)");
+  EXPECT_THAT(
+      Show(),
+      AllOf(HasSubstr("WAL kept     256.0 MB at the publisher for this "
+                      "replica, as of 10 seconds ago\n"),
+            HasSubstr("may be away  about 2 hours: 10.0 GB of WAL are "
+                      "left of max_slot_wal_keep_size, at 1.0 MB/s\n")));
+  auto json = ShowJson()["retention"];
+  EXPECT_EQ(json["offline_seconds"], 10240);
+  EXPECT_EQ(json["retained_bytes"], 256 << 20);
+  EXPECT_TRUE(json["idle_timeout_seconds"].is_null());
+  // Disconnected, the time runs.
+  Run("update sublite_state set state = 'disconnected'");
+  EXPECT_THAT(Show(), HasSubstr("may be away  about 2 hours more: "));
+  Run("update sublite_slot set observed_at = '2024-02-29 09:00:00+00:00'");
+  EXPECT_THAT(Show(), HasSubstr("that time is over"));
+  // The shorter one counts.
+  Run("update sublite_slot set idle_timeout_seconds = 600, observed_at = "
+      "'2024-02-29 12:00:00.5+00:00'");
+  EXPECT_THAT(Show(),
+              HasSubstr("about 9 minutes more: idle_replication_slot_timeout"));
+  Run("update sublite_slot set safe_bytes = null, keep_bytes = null, "
+      "idle_timeout_seconds = null");
+  EXPECT_THAT(Show(), HasSubstr("without a limit"));
+  Run("update sublite_slot set wal_status = 'lost'");
+  EXPECT_THAT(Show(), HasSubstr("the slot was lost 10 seconds ago"));
+}
+
+TEST_F(StatusCommandTest, AFileWithoutWhatTheSlotKeeps) {
+  Make(16);
+  Run("drop table sublite_slot");
+  EXPECT_THAT(Show(), Not(HasSubstr("may be away")));
+  EXPECT_TRUE(ShowJson()["retention"].is_null());
 }
 
 TEST_F(StatusCommandTest, WorksBesideAnOpenWriteTransaction) {

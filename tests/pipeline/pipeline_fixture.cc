@@ -67,6 +67,9 @@ void PipelineFixture::OpenReplica() {
   auto opened = Replica::Open(path_, [this] { return stop_; });
   ASSERT_OK(opened.status());
   replica_ = *std::move(opened);
+  std::optional<ChangeFeedOptions> changes;
+  if (config_.replica.changes) changes.emplace();
+  ASSERT_OK(replica_->KeepChanges(changes));
 }
 
 void PipelineFixture::Kill(bool power) {

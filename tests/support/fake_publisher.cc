@@ -447,6 +447,11 @@ absl::StatusOr<std::vector<std::vector<std::string>>> FakePublisher::Query(
     return std::vector<std::vector<std::string>>{
         {identity.in_recovery ? "t" : "f"}};
   }
+  if (sql.find("pg_replication_slots") != std::string_view::npos) {
+    return std::vector<std::vector<std::string>>{
+        {model_.end().ToString(), slot.state.restart.ToString(), "reserved", "",
+         "-1", ""}};
+  }
   if (sql.find("pg_current_snapshot") != std::string_view::npos) {
     return std::vector<std::vector<std::string>>{
         {model_.CurrentSnapshot().ToString(), model_.end().ToString()}};

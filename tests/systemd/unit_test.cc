@@ -64,6 +64,19 @@ TEST(UnitTest, HasOnlyWhatSystemdKnows) {
   EXPECT_EQ(result.output, "");  // an unknown key is only a warning
 }
 
+// http.listen needs a socket that is bound: nothing of the sandbox may forbid
+// that.
+TEST(UnitTest, MayListen) {
+  const std::string unit = ReadFile("scripts/systemd/sublite@.service");
+  EXPECT_THAT(unit,
+              ::testing::HasSubstr(
+                  "\nRestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX\n"));
+  for (const char* key : {"PrivateNetwork=yes", "SocketBindDeny=",
+                          "IPAddressDeny=", "~@network-io"}) {
+    EXPECT_THAT(unit, ::testing::Not(::testing::HasSubstr(key)));
+  }
+}
+
 TEST(UnitTest, AnUnknownKeyIsFound) {
   if (access(kAnalyze, X_OK) != 0) GTEST_SKIP() << "no systemd-analyze";
   const std::string path = UnitToVerify();

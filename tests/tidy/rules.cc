@@ -58,6 +58,7 @@ const std::vector<Library>& Libraries() {
       {"spdlog/", {"applier/io/", "tests/"}},
       {"fmt/", {"applier/io/", "tests/"}},
       {"prometheus/", {"applier/io/", "tests/"}},
+      {"civetweb.h", {"applier/io/", "tests/"}},
       {"CLI/", {"applier/io/", "applier/cli/", "tests/"}},
       {"nlohmann/", {"applier/io/", "applier/cli/", "tests/"}},
       {"gtest/", {"tests/"}},

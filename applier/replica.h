@@ -279,7 +279,8 @@ class Replica {
   std::unique_ptr<Database> database_;
   std::unique_ptr<ChangeFeed> changes_;  // gone before the database
   ReplicaState state_;
-  std::vector<std::unique_ptr<ReplicaTable>> tables_;
+  std::vector<std::unique_ptr<ReplicaTable>> tables_;        // by id, ascending
+  absl::flat_hash_map<std::string, ReplicaTable*> by_name_;  // TableName
   std::uint64_t generation_ = 1;
 
   bool position_pending_ = false;

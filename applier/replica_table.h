@@ -84,6 +84,10 @@ struct ReplicaTable {
 
   // A copy beside the stream, while there is one; the state is kCopying then.
   std::unique_ptr<PartialCopy> partial;
+  // Whether it can be copied so, by the reading of the catalog of this number
+  // (Session).
+  std::uint64_t chunks_asked = 0;
+  bool chunks_can = false;
   int copies_lost = 0;  // copies beside the stream that had to begin anew
 
   // Changes are applied to it: it is ready and not stale.

@@ -29,6 +29,7 @@ std::string_view TableStateName(TableState state) {
 
 absl::Status Replica::LoadTables() {
   tables_.clear();
+  by_name_.clear();
   ++generation_;
   ASSIGN_OR_RETURN(
       Statement select,
@@ -65,6 +66,8 @@ absl::Status Replica::LoadTables() {
     table->failed_as = std::string(select.Text(16));
     table->retries = select.Int(17) != 0;
     table->shape.labels = std::string(select.Text(18));
+    by_name_[TableName(table->shape.pg_schema, table->shape.pg_table)] =
+        table.get();
     tables_.push_back(std::move(table));
   }
   RETURN_IF_ERROR(LoadColumns());
@@ -108,19 +111,17 @@ void Replica::MakeWriter(ReplicaTable& table) {
 
 ReplicaTable* Replica::FindTable(std::string_view pg_schema,
                                  std::string_view pg_table) {
-  for (const auto& table : tables_) {
-    if (table->shape.pg_table == pg_table &&
-        table->shape.pg_schema == pg_schema)
-      return table.get();
-  }
-  return nullptr;
+  const auto found = by_name_.find(TableName(pg_schema, pg_table));
+  return found == by_name_.end() ? nullptr : found->second;
 }
 
 ReplicaTable* Replica::FindTable(std::int64_t id) {
-  for (const auto& table : tables_) {
-    if (table->id == id) return table.get();
-  }
-  return nullptr;
+  const auto found =
+      std::lower_bound(tables_.begin(), tables_.end(), id,
+                       [](const auto& table, std::int64_t wanted) {
+                         return table->id < wanted;
+                       });
+  return found == tables_.end() || (*found)->id != id ? nullptr : found->get();
 }
 
 absl::StatusOr<ReplicaTable*> Replica::AddTable(
@@ -151,6 +152,8 @@ absl::StatusOr<ReplicaTable*> Replica::AddTable(
   table->shape.oid = from.oid;
   table->shape.replica_identity = from.replica_identity;
   table->published_as = from.published_as;
+  by_name_[TableName(table->shape.pg_schema, table->shape.pg_table)] =
+      table.get();
   tables_.push_back(std::move(table));
   ++generation_;
   return tables_.back().get();
@@ -241,6 +244,7 @@ absl::Status Replica::RemoveTable(std::int64_t id) {
     }
     RETURN_IF_ERROR(database_->Execute(
         absl::StrCat("delete from sublite_tables where id = ", id)));
+    by_name_.erase(TableName(table->shape.pg_schema, table->shape.pg_table));
     tables_.erase(std::find_if(
         tables_.begin(), tables_.end(),
         [&](const auto& candidate) { return candidate->id == id; }));

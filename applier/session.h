@@ -148,7 +148,7 @@ class Session {
   // False if nothing can be done for now.
   absl::StatusOr<bool> CopyChunk(ReplicaTable& table, Lsn reached,
                                  bool may_read);
-  bool CopiesInChunks(const ReplicaTable& table) const;
+  bool CopiesInChunks(ReplicaTable& table) const;
   absl::Status TakeRequests();
 
   // ---- tables that are put aside
@@ -205,6 +205,7 @@ class Session {
   std::string copied_from_;  // the slot that it was made from, in this session
   std::vector<std::int64_t> done_requests_;
   Publications catalog_;
+  std::uint64_t catalog_number_ = 0;  // how often it was read
   Lsn catalog_as_of_;  // the catalog shows every change that was committed
                        // before this position
   absl::Time catalog_read_at_ = absl::InfinitePast();

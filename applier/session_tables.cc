@@ -163,6 +163,8 @@ absl::StatusOr<const Publications*> Session::ReadCatalog() {
     Lsn::Parse(position[0][0], &as_of);
   ASSIGN_OR_RETURN(catalog_,
                    publisher_.ReadPublications(config_.publisher.publications));
+  catalog_.BuildIndex();
+  ++catalog_number_;
   catalog_as_of_ = as_of;
   catalog_read_at_ = absl::Now();
   return &catalog_;
@@ -264,15 +266,20 @@ absl::Status Session::CopyWaiting() {
 }
 
 // Others can only be read whole, in one snapshot, while the stream waits.
-bool Session::CopiesInChunks(const ReplicaTable& table) const {
+bool Session::CopiesInChunks(ReplicaTable& table) const {
   if (table.partial != nullptr) return true;
   // Changes that cannot be followed halfway come too often.
   constexpr int kCopiesLostMax = 3;
   if (table.copies_lost >= kCopiesLostMax) return false;
-  const PublishedTable* published =
-      catalog_.Find(table.shape.pg_schema, table.shape.pg_table);
-  return published != nullptr &&
-         CanCopyInChunks(copy_.ShapeOf(*published, catalog_.types));
+  // Asked for every waiting table several times a second.
+  if (table.chunks_asked != catalog_number_) {
+    const PublishedTable* published =
+        catalog_.Find(table.shape.pg_schema, table.shape.pg_table);
+    table.chunks_asked = catalog_number_;
+    table.chunks_can = published != nullptr && CanCopyInChunks(copy_.ShapeOf(
+                                                   *published, catalog_.types));
+  }
+  return table.chunks_can;
 }
 
 absl::Status Session::CopyChunks(Lsn reached, bool busy) {

@@ -361,6 +361,23 @@ absl::Status TableCopy::RebuildIndexes(ReplicaTable& table) {
   return absl::OkStatus();
 }
 
+absl::Status TableCopy::GiveName(const CopiedTable& copied) {
+  // SQLite reads the whole schema to rename one table, which a thousand small
+  // tables would pay a thousand times.
+  constexpr std::int64_t kRowsMovedForEachTable = 10;
+  const std::string& name = copied.shape.name;
+  const auto tables = static_cast<std::int64_t>(replica_.tables().size());
+  if (copied.rows > kRowsMovedForEachTable * tables) {
+    return replica_.database().Execute(
+        absl::StrCat("alter table ", QuoteIdentifier(copied.hidden),
+                     " rename to ", QuoteIdentifier(name)));
+  }
+  return replica_.database().Execute(absl::StrCat(
+      CreateTableSql(copied.shape, name), "; insert into ",
+      QuoteIdentifier(name), " select * from ", QuoteIdentifier(copied.hidden),
+      "; drop table ", QuoteIdentifier(copied.hidden)));
+}
+
 absl::Status TableCopy::SwapIn(ReplicaTable& table, const CopiedTable& copied) {
   Database& database = replica_.database();
   std::vector<LocalObject> local;
@@ -371,11 +388,7 @@ absl::Status TableCopy::SwapIn(ReplicaTable& table, const CopiedTable& copied) {
     RETURN_IF_ERROR(OfTable(database.Execute(absl::StrCat(
         "drop table if exists ", QuoteIdentifier(table.shape.name)))));
   }
-  if (!copied.hidden.empty()) {
-    RETURN_IF_ERROR(OfTable(database.Execute(
-        absl::StrCat("alter table ", QuoteIdentifier(copied.hidden),
-                     " rename to ", QuoteIdentifier(copied.shape.name)))));
-  }
+  if (!copied.hidden.empty()) RETURN_IF_ERROR(OfTable(GiveName(copied)));
   RETURN_IF_ERROR(replica_.SetCopied(table, copied.shape, copied.published,
                                      copied.snapshot, copied.snapshot_lsn,
                                      copied.rows));

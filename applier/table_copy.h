@@ -140,6 +140,8 @@ class TableCopy {
                                     const std::string& hidden);
   absl::Status WaitForRate();
   absl::StatusOr<std::string> FreeIndexName(const std::string& wanted);
+  // The hidden table takes its name.
+  absl::Status GiveName(const CopiedTable& copied);
 
   Replica& replica_;
   Publisher& publisher_;

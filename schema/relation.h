@@ -7,14 +7,25 @@
 #ifndef SUBLITE_SCHEMA_RELATION_H_
 #define SUBLITE_SCHEMA_RELATION_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "schema/type_map.h"
 
 namespace sublite {
+
+// A key for maps; no name of PostgreSQL's has a zero byte.
+inline std::string TableName(std::string_view pg_schema,
+                             std::string_view pg_table) {
+  std::string name(pg_schema);
+  name += '\0';
+  name += pg_table;
+  return name;
+}
 
 struct PublishedColumn {
   std::string name;
@@ -75,9 +86,22 @@ struct Publications {
   PgTypes types;                       // closed over elements and base types
   std::vector<std::string> missing;  // asked-for publications that do not exist
 
+  // Makes Find quick, until `tables` changes. (The order of `tables` is that of
+  // the server.)
+  void BuildIndex() {
+    places.clear();
+    for (std::size_t i = 0; i < tables.size(); ++i)
+      places[TableName(tables[i].pg_schema, tables[i].pg_table)] = i;
+  }
+  std::unordered_map<std::string, std::size_t> places;
+
   // nullptr where it is not published.
   const PublishedTable* Find(std::string_view pg_schema,
                              std::string_view pg_table) const {
+    if (!places.empty()) {
+      const auto found = places.find(TableName(pg_schema, pg_table));
+      return found == places.end() ? nullptr : &tables[found->second];
+    }
     for (const PublishedTable& table : tables) {
       if (table.pg_table == pg_table && table.pg_schema == pg_schema)
         return &table;

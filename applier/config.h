@@ -67,10 +67,11 @@ struct Config {
     std::string schema_separator = ".";
     bool mirror_indexes = true;
     std::int64_t copy_chunk_rows = 0;  // of each part of a copy; 0: as fits
-                                       // (not a setting: tests)
-    std::string machine;  // this machine's identity; "": not known (not a
-                          // setting: io/machine)
-    std::string seed;     // the file that a missing database is made from
+    int gaps_an_hour = 5;  // mended by themselves; no setting, for tests
+                           // (not a setting: tests)
+    std::string machine;   // this machine's identity; "": not known (not a
+                           // setting: io/machine)
+    std::string seed;      // the file that a missing database is made from
     std::uint64_t copy_rate = 0;  // bytes a second; 0: no limit
     // Bytes that the staged changes of open transactions may take; 0: no limit
     // of its own (spill_file.h).

@@ -472,6 +472,30 @@ absl::StatusOr<bool> Replica::HasEvent(std::string_view kind,
   return select.Step();
 }
 
+absl::StatusOr<std::int64_t> Replica::CountEvents(std::string_view kind,
+                                                  absl::Time since) {
+  ASSIGN_OR_RETURN(Statement select,
+                   database_->Prepare("select count(*) from sublite_events "
+                                      "where kind = ?1 and at > ?2"));
+  const std::string since_text = FormatPgTime(ToPgTime(since));
+  RETURN_IF_ERROR(select.BindText(1, kind));
+  RETURN_IF_ERROR(select.BindText(2, since_text));
+  RETURN_IF_ERROR(select.Step().status());
+  return select.Int(0);
+}
+
+absl::StatusOr<bool> Replica::IsNewestEvent(std::string_view kind,
+                                            std::string_view detail) {
+  ASSIGN_OR_RETURN(Statement select,
+                   database_->Prepare("select detail = ?2 from sublite_events "
+                                      "where kind = ?1 order by id desc limit "
+                                      "1"));
+  RETURN_IF_ERROR(select.BindText(1, kind));
+  RETURN_IF_ERROR(select.BindText(2, detail));
+  ASSIGN_OR_RETURN(const bool row, select.Step());
+  return row && select.Int(0) != 0;
+}
+
 // ------------------------------------------------------------------------------------------------
 // requests
 

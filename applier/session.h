@@ -116,6 +116,8 @@ class Session {
                            const Publications& publications,
                            const std::string& gap);
   absl::StatusOr<CreatedSlot> MakeSlot(const SlotState& old);
+  // Unavailable where there were too many of late.
+  absl::Status CheckGapsAreFew(const std::string& detail);
   // All tables are to be copied again, while readers see the rows of now.
   absl::Status CopyAllBeside(const Publications& publications,
                              const CreatedSlot& created);

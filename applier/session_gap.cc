@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "applier/log.h"
 #include "applier/session.h"
 #include "schema/status.h"
@@ -30,16 +31,19 @@ absl::Status Session::ReplaceSlot(const SlotState& slot,
       absl::StrCat("gap: ", gap, "; changes since ",
                    replica_.state().applied->ToString(), " cannot be followed");
   LogWarn(detail);
-  RETURN_IF_ERROR(
-      replica_.AddEvent("gap", "", replica_.state().applied, detail));
-  if (config_.replica.on_gap == OnGap::kStop) {
-    ASSIGN_OR_RETURN(const bool asked, AskedToResync());
-    if (!asked) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(detail,
-                       ": run `sublite resync` to copy everything again, or "
-                       "set replica.on_gap = \"resync\""));
-    }
+  ASSIGN_OR_RETURN(const bool asked, AskedToResync());
+  // One that was recorded, and could not be mended, is the same.
+  ASSIGN_OR_RETURN(const bool known, replica_.IsNewestEvent("gap", detail));
+  if (!known) {
+    if (!asked) RETURN_IF_ERROR(CheckGapsAreFew(detail));
+    RETURN_IF_ERROR(
+        replica_.AddEvent("gap", "", replica_.state().applied, detail));
+  }
+  if (config_.replica.on_gap == OnGap::kStop && !asked) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(detail,
+                     ": run `sublite resync` to copy everything again, or "
+                     "set replica.on_gap = \"resync\""));
   }
   RETURN_IF_ERROR(replica_.SetState("copying"));
   // A slot that this replica made and then was killed is past it, too.
@@ -49,6 +53,22 @@ absl::Status Session::ReplaceSlot(const SlotState& slot,
   ASSIGN_OR_RETURN(const CreatedSlot created, MakeSlot(slot));
   RETURN_IF_ERROR(replica_.NoteSlotMade(created.consistent_point));
   return CopyAllBeside(publications, created);
+}
+
+// Something makes gaps again and again (two servers behind one name, a script
+// that drops the slot): copying everything each time would not mend it, and
+// cost the line and the flash.
+absl::Status Session::CheckGapsAreFew(const std::string& detail) {
+  constexpr absl::Duration kWhile = absl::Hours(1);
+  ASSIGN_OR_RETURN(const std::int64_t recent,
+                   replica_.CountEvents("gap", absl::Now() - kWhile));
+  if (recent < config_.replica.gaps_an_hour) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(
+      detail, "; and this is not the first: there were ", recent,
+      " gaps within the last hour, so everything is copied again only when "
+      "they "
+      "are longer ago. Find out what makes them (sublite_events), or run "
+      "`sublite resync` to copy at once"));
 }
 
 absl::Status Session::CopyAllBeside(const Publications& publications,

@@ -240,6 +240,38 @@ TEST_F(PipelineGapTest, AGapInAGap) {
   EXPECT_THAT(Events("gap"), SizeIs(2));
 }
 
+// What makes gaps again and again is not mended by copying each time.
+TEST_F(PipelineGapTest, TooManyGapsAreWaitedOut) {
+  for (int i = 0; i < 5; ++i) {
+    publisher_.slot = FakeSlot();
+    Insert(t_, {{std::to_string(10 + i)}});
+    Caught();
+  }
+  EXPECT_THAT(Events("gap"), SizeIs(5));
+  publisher_.slot = FakeSlot();
+  Insert(t_, {{"20"}});
+  for (int i = 0; i < 2; ++i) {
+    const SessionEnd end = Follow();
+    EXPECT_EQ(end.next, SessionEnd::Next::kAgain);
+    EXPECT_THAT(end.status, StatusIs(absl::StatusCode::kUnavailable,
+                                     HasSubstr("5 gaps within the last hour")));
+  }
+  EXPECT_FALSE(publisher_.slot.state.exists);
+  EXPECT_THAT(Rows("t"), SizeIs(6));
+  EXPECT_THAT(Events("gap"), SizeIs(5));
+  // A person may ask for it; and time goes by.
+  Write(
+      "insert into sublite_requests (kind, argument, at) values ('resync', "
+      "'*', '')");
+  Caught();
+  EXPECT_THAT(Rows("t"), SizeIs(7));
+  publisher_.slot = FakeSlot();
+  Insert(t_, {{"21"}});
+  Write("update sublite_events set at = '2000' || substr(at, 5)");
+  Caught();
+  EXPECT_THAT(Rows("t"), SizeIs(8));
+}
+
 // One that cannot be copied does not keep the others back.
 TEST_F(PipelineGapTest, OneTableFailsMeanwhile) {
   Caught();

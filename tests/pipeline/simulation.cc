@@ -78,6 +78,7 @@ Simulation::Simulation(std::uint64_t seed, const SimulationOptions& options)
   if (workload_options_.late_visibility) {
     publisher_.synchronous_standby_names = "standby";
   }
+  config_.replica.gaps_an_hour = 1000000;
   config_.replica.copy_chunk_rows = 1 + static_cast<std::int64_t>(Draw(5));
   publisher_.batch = 1 + static_cast<int>(Draw(6));
   publisher_.lookahead = 1 + static_cast<int>(Draw(40));

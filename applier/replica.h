@@ -189,12 +189,12 @@ class Replica {
   absl::Status RecordError(std::string_view text);
   absl::Status AddEvent(std::string_view kind, std::string_view sqlite_table,
                         std::optional<Lsn> lsn, std::string_view detail);
-  // Whether there is such an event from `until` or before.
   absl::StatusOr<std::int64_t> CountEvents(std::string_view kind,
                                            absl::Time since);
   // Whether the last event of the kind says just this.
   absl::StatusOr<bool> IsNewestEvent(std::string_view kind,
                                      std::string_view detail);
+  // Whether there is such an event from `until` or before.
   absl::StatusOr<bool> HasEvent(std::string_view kind,
                                 std::string_view sqlite_table, Lsn lsn,
                                 absl::Time until);

@@ -448,9 +448,9 @@ absl::StatusOr<std::vector<std::vector<std::string>>> FakePublisher::Query(
         {identity.in_recovery ? "t" : "f"}};
   }
   if (sql.find("pg_replication_slots") != std::string_view::npos) {
-    return std::vector<std::vector<std::string>>{
-        {model_.end().ToString(), slot.state.restart.ToString(), "reserved", "",
-         "-1", ""}};
+    return std::vector<std::vector<std::string>>{{model_.end().ToString(),
+                                                  slot.state.restart.ToString(),
+                                                  "reserved", "", "-1", ""}};
   }
   if (sql.find("pg_current_snapshot") != std::string_view::npos) {
     return std::vector<std::vector<std::string>>{

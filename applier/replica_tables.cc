@@ -28,6 +28,9 @@ std::string_view TableStateName(TableState state) {
 }
 
 absl::Status Replica::LoadTables() {
+  // The file does not say how often a copy had to begin anew.
+  absl::flat_hash_map<std::int64_t, int> copies_lost;
+  for (const auto& table : tables_) copies_lost[table->id] = table->copies_lost;
   tables_.clear();
   by_name_.clear();
   ++generation_;
@@ -66,6 +69,7 @@ absl::Status Replica::LoadTables() {
     table->failed_as = std::string(select.Text(16));
     table->retries = select.Int(17) != 0;
     table->shape.labels = std::string(select.Text(18));
+    table->copies_lost = copies_lost[table->id];
     by_name_[TableName(table->shape.pg_schema, table->shape.pg_table)] =
         table.get();
     tables_.push_back(std::move(table));
@@ -315,6 +319,7 @@ absl::Status Replica::SetCopied(ReplicaTable& table, const TableShape& shape,
   table.stale = false;
   table.snapshot = snapshot;
   table.copy_pos = copy_pos;
+  table.copies_lost = 0;
   table.published_as = published.published_as;
   table.settled_as.reset();
   table.attributes = published.attributes;

@@ -102,6 +102,13 @@ SessionEnd Session::Judge(const absl::Status& status) {
   if (replica_.files_changed()) return {SessionEnd::Next::kReopen, status};
   if (restart_) return {SessionEnd::Next::kAgain, status, true};
   if (refused_.has_value()) return {SessionEnd::Next::kWait, status};
+  // A publisher that let this replica in before may do so again: a role that is
+  // locked, or a database that is moved, for a while.
+  if (absl::IsFailedPrecondition(status) && !connected_ &&
+      replica_.state().applied.has_value()) {
+    replica_.metrics().CountError(ErrorKind::kConnection);
+    return {SessionEnd::Next::kWait, status};
+  }
   if (absl::IsFailedPrecondition(status)) {
     return {on_publisher_ ? SessionEnd::Next::kNeedsPerson
                           : SessionEnd::Next::kWait,
@@ -117,6 +124,7 @@ absl::Status Session::Work() {
   RETURN_IF_ERROR(replica_.SetActivity(""));
   RETURN_IF_ERROR(ChooseSlot());
   ASSIGN_OR_RETURN(identity_, publisher_.Connect());
+  connected_ = true;
   NoteConnected();
   ASSIGN_OR_RETURN(const auto standbys,
                    publisher_.Query("show synchronous_standby_names"));
@@ -135,7 +143,7 @@ absl::Status Session::Work() {
   RETURN_IF_ERROR(AskRetention(absl::Now()));
   RETURN_IF_ERROR(TakeRequests());
   RETURN_IF_ERROR(RetryFailed(absl::Now()));
-  RETURN_IF_ERROR(CopyWaiting());
+  RETURN_IF_ERROR(CopyWaiting(/*whole=*/false));
   return Stream();
 }
 
@@ -451,7 +459,7 @@ absl::Status Session::BetweenTransactions(Applier& applier, absl::Time now) {
   RETURN_IF_ERROR(TryStreamingAgain(now));
   RETURN_IF_ERROR(RetryFailed(now));
   RETURN_IF_ERROR(AskRetention(now));
-  return CopyWaiting();
+  return CopyWaiting(/*whole=*/false);
 }
 
 }  // namespace sublite

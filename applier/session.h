@@ -9,6 +9,7 @@
 #define SUBLITE_APPLIER_SESSION_H_
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -58,6 +59,8 @@ struct SessionMemory {
   std::set<std::string> said;
   SlotWatch slot_watch;
   RetryPlan retries;
+  // How often a copy that is made whole was begun, by table.
+  std::map<std::int64_t, int> copies_tried;
 };
 
 class Session {
@@ -137,7 +140,9 @@ class Session {
   absl::StatusOr<const Publications*> ReadCatalog();
   absl::StatusOr<CatalogFit> StillFits(const ReplicaTable& table,
                                        Lsn commit_lsn);
-  absl::Status CopyWaiting();
+  // Those that are copied whole and were interrupted before only with `whole`,
+  // or if there are no others.
+  absl::Status CopyWaiting(bool whole);
   absl::StatusOr<bool> WritersGone(ReplicaTable& table);
   // A copy found it published as something else than what its writers were
   // waited for.
@@ -196,6 +201,7 @@ class Session {
   PublisherFacts facts_;
   Negotiated agreed_;
   bool synchronous_ = false;  // commits at the publisher may wait for a standby
+  bool connected_ = false;
   bool on_publisher_ = true;  // whose FailedPrecondition it would be
   std::optional<Lsn> streamed_from_;
   absl::Time streamed_at_;
@@ -219,6 +225,8 @@ class Session {
   bool chunks_wait_ = false;  // tables are being copied beside the stream
   absl::Time next_chunk_at_ = absl::InfinitePast();
   absl::Duration chunk_patience_;  // of the next Receive
+  bool wholes_wait_ = false;
+  int still_rounds_ = 0;  // in which no copy in chunks could go on
   std::optional<Lsn> skip_;
 };
 

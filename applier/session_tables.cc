@@ -18,6 +18,9 @@ namespace {
 
 // How long the stream is listened to while no copy can go on.
 constexpr absl::Duration kChunkPatience = absl::Milliseconds(20);
+// After so many rounds in which no copy in chunks could go on, one that is made
+// whole has its turn.
+constexpr int kStillRounds = 10;
 
 // The rows here are no longer the publisher's although every change was
 // followed: it left the publication and came back, its row filter changed, or
@@ -244,21 +247,37 @@ absl::Status Session::WaitForWritersAgain(ReplicaTable& table,
   return absl::OkStatus();
 }
 
-absl::Status Session::CopyWaiting() {
+absl::Status Session::CopyWaiting(bool whole) {
+  std::vector<ReplicaTable*> others;
   bool in_chunks = false;
   for (const auto& table : replica_.tables()) {
     if (table->state != TableState::kPending &&
         table->state != TableState::kCopying)
       continue;
-    if (stop_()) return absl::CancelledError("told to stop");
     if (CopiesInChunks(*table)) {
       in_chunks = true;
-      continue;
+    } else {
+      others.push_back(table.get());
     }
-    ASSIGN_OR_RETURN(const bool free, WritersGone(*table));
-    if (free) RETURN_IF_ERROR(CopyOne(*table));
   }
   chunks_wait_ = in_chunks || replica_.state().shown.has_value();
+  wholes_wait_ = !others.empty();
+  // Over a bad line a whole copy may never end: once one was interrupted, what
+  // gets on goes first, then what was tried least.
+  std::map<std::int64_t, int>& tried = memory_.copies_tried;
+  std::stable_sort(others.begin(), others.end(),
+                   [&](const ReplicaTable* a, const ReplicaTable* b) {
+                     return tried[a->id] < tried[b->id];
+                   });
+  for (ReplicaTable* table : others) {
+    if (stop_()) return absl::CancelledError("told to stop");
+    if (!whole && in_chunks && tried[table->id] > 0) break;
+    ASSIGN_OR_RETURN(const bool free, WritersGone(*table));
+    if (!free) continue;
+    ++tried[table->id];
+    RETURN_IF_ERROR(CopyOne(*table));
+    chunks_wait_ = chunks_wait_ || table->partial != nullptr;
+  }
   if (done_requests_.empty()) return absl::OkStatus();
   for (std::int64_t id : std::exchange(done_requests_, {}))
     RETURN_IF_ERROR(replica_.RemoveRequest(id));
@@ -312,6 +331,11 @@ absl::Status Session::CopyChunks(Lsn reached, bool busy) {
   const absl::Time done = absl::Now();
   next_chunk_at_ = busy ? done + (done - began) : done;
   chunk_patience_ = moved ? absl::ZeroDuration() : kChunkPatience;
+  still_rounds_ = moved ? 0 : still_rounds_ + 1;
+  if (wholes_wait_ && (!wait || still_rounds_ >= kStillRounds)) {
+    RETURN_IF_ERROR(CopyWaiting(/*whole=*/true));
+    wait = chunks_wait_;
+  }
   if (wait) return absl::OkStatus();
   chunks_wait_ = false;
   return replica_.SetState("streaming");
@@ -384,6 +408,7 @@ absl::Status Session::CopyOne(ReplicaTable& table) {
   }
   RETURN_IF_ERROR(shown);
   memory_.retries.Healed(table.id);
+  memory_.copies_tried.erase(table.id);
   LogInfo("copied", {{"table", table.shape.FullName()},
                      {"rows", absl::StrCat(copied->rows)}});
   report_(absl::StrCat("copied ", table.shape.FullName()));

@@ -19,6 +19,7 @@ namespace {
 constexpr absl::Duration kShortestStatusInterval = absl::Milliseconds(10);
 constexpr absl::Duration kLongestStatusInterval = absl::Hours(1);
 constexpr absl::Duration kLongestPatience = absl::Hours(720);
+constexpr absl::Duration kLongestChangesAge = absl::Hours(87600);
 constexpr std::size_t kSlotNameMax = 63;  // NAMEDATALEN - 1
 
 absl::Status Bad(const std::string& message) {
@@ -267,8 +268,9 @@ absl::Status SetChangesAge(const SettingValue& value, Config* config) {
     return Bad("needs a unit, in quotes: \"24h\", \"30m\"");
   ASSIGN_OR_RETURN(config->replica.changes_age,
                    ParseDurationText(std::get<std::string>(value)));
-  if (config->replica.changes_age < absl::Minutes(1))
-    return Bad("must be a minute at least");
+  if (config->replica.changes_age < absl::Minutes(1) ||
+      config->replica.changes_age > kLongestChangesAge)
+    return Bad("must be between a minute and 87600h");
   return absl::OkStatus();
 }
 

@@ -119,7 +119,7 @@ absl::Status Supervisor::Follow(bool* reopen) {
     if (end.next == SessionEnd::Next::kWait)
       pause = std::max(pause, kRefusedPauseMin);
     Announce(absl::StrCat(end.next == SessionEnd::Next::kWait
-                              ? "a transaction is refused: "
+                              ? "waiting for a person: "
                               : "waiting for the publisher: ",
                           end.status.message()));
     if (!Pause(pause)) break;

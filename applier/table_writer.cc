@@ -186,6 +186,11 @@ absl::StatusOr<Outcome> TableWriter::Insert(Tuple row) {
   RETURN_IF_ERROR(CheckNotNull(row));
   RETURN_IF_ERROR(Convert(row, all_columns_, &new_));
   absl::Status status = RunInsert(new_);
+  if (status.ok() && database_.changes() == 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "table ", shape_.FullName(),
+        ": a local trigger left a row out (RAISE(IGNORE)): mend or drop it"));
+  }
   if (status.ok()) return Outcome::kDone;
   if (!absl::IsAlreadyExists(status)) return Explain(status);
   if (target_ != shape_.name) {

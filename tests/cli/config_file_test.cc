@@ -207,6 +207,7 @@ TEST(ConfigFileTest, ChangesAreBounded) {
   EXPECT_EQ(config->replica.changes_age, absl::Hours(2));
   EXPECT_EQ(config->replica.changes_size, 1 << 20);
   for (const char* bad : {"changes_age = \"1s\"", "changes_age = 5",
+                          "changes_age = \"100000000h\"",
                           "changes_size = \"1kB\"", "changes_size = -1"}) {
     EXPECT_THAT(GetMessage(Parse(absl::StrCat(kGood, bad, "\n"))),
                 HasSubstr("x.toml:6: replica.changes_"))

@@ -421,6 +421,56 @@ TEST_F(PipelineCopyTest, APartOfTheKeyIsNotPublished) {
   EXPECT_THAT(Rows("t"), ElementsAre("t:1|t:x", "t:2|t:y"));
 }
 
+// A role that is locked, a database that is moved, a password that is changed:
+// at the first start a person has to help; a replica that was let in before
+// waits.
+TEST_F(PipelineCopyTest, ThePublisherLetsNobodyIn) {
+  const int t = AddTable("t", 'd', {"id int4 k"});
+  Insert(t, {{"1"}});
+  const absl::Status refused =
+      absl::FailedPreconditionError("role \"r\" is not permitted to log in");
+  publisher_.connect_error = refused;
+  EXPECT_EQ(Follow().next, SessionEnd::Next::kNeedsPerson);
+  publisher_.connect_error = absl::OkStatus();
+  Caught();
+  publisher_.connect_error = refused;
+  Insert(t, {{"2"}});
+  for (int i = 0; i < 2; ++i) {
+    const SessionEnd end = Follow();
+    EXPECT_EQ(end.next, SessionEnd::Next::kWait);
+    EXPECT_EQ(end.status, refused);
+  }
+  publisher_.connect_error = absl::OkStatus();
+  Caught();
+  EXPECT_THAT(Rows("t"), ElementsAre("i:1", "i:2"));
+}
+
+// Over a line that is cut again and again: a table that can only be copied
+// whole keeps no other one back for ever, whether that is copied whole or in
+// chunks.
+TEST_F(PipelineCopyTest, AWholeCopyThatNeverEnds) {
+  const int large = AddTable("a_large", 'd', {"id text k"});
+  const int small = AddTable("small", 'd', {"id text k"});
+  const int chunks = AddTable("chunks", 'd', {"id int4 k"});
+  Insert(large, {{"1"}, {"2"}, {"3"}});
+  Insert(small, {{"1"}});
+  Insert(chunks, {{"1"}, {"2"}});
+  config_.replica.copy_chunk_rows = 1;
+  publisher_.on_read_row = [&](const std::string& table, int row) {
+    return table == "public.a_large" && row == 2
+               ? absl::UnavailableError("the connection was cut")
+               : absl::OkStatus();
+  };
+  for (int i = 0; i < 6; ++i) Follow();
+  EXPECT_NE(State("a_large"), "ready");
+  EXPECT_EQ(State("small"), "ready");
+  EXPECT_EQ(State("chunks"), "ready");
+  EXPECT_THAT(Rows("chunks"), ElementsAre("i:1", "i:2"));
+  publisher_.on_read_row = nullptr;
+  Caught();
+  EXPECT_EQ(State("a_large"), "ready");
+}
+
 // ---------------------------------------------------------------- local wishes
 
 TEST_F(PipelineCopyTest, AResyncMendsWhatSomebodyElseWrote) {

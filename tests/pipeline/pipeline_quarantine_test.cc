@@ -189,6 +189,11 @@ constexpr Refusal kRefusals[] = {
      "create trigger no after insert on t when new.v = 'no' begin "
      "select raise(fail, 'not here'); end",
      "not here (row id = "},
+    // SQLite calls this a success.
+    {"Ignore",
+     "create trigger no before insert on t when new.v = 'no' begin "
+     "select raise(ignore); end",
+     "a local trigger left a row out (RAISE(IGNORE))"},
     {"LogThatIsGone",
      "create table log (v); create trigger no after insert on t when new.v = "
      "'no' begin insert into log values (new.v); end; drop table log",

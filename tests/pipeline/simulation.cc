@@ -45,6 +45,7 @@ Simulation::Simulation(std::uint64_t seed, const SimulationOptions& options)
                StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()),
                {},
                {},
+               {},
                {}}) {
   SetLogSink(options.verbose ? LogSink(nullptr)
                              : +[](LogLevel, std::string_view,
@@ -192,11 +193,9 @@ void Simulation::OnReceive(FakeStream& stream) {
 void Simulation::Kill(bool power) {
   if (power) vfs_.PowerOff();
   replica_.reset();
-  memory_ = {{},
-             StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()),
-             {},
-             {},
-             {}};
+  memory_ = {{}, StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()),
+             {}, {},
+             {}, {}};
   if (power) vfs_.PowerLoss(&random_);
 }
 

@@ -142,7 +142,9 @@ class ReplicationStream {
 
   // Appends the frames that have arrived to `*frames`; waits up to `timeout`
   // for the first. OK with nothing appended is a time-out. Frames that arrived
-  // before the connection was lost are delivered before its error.
+  // before the connection was lost are delivered before its error. NotFound
+  // where a publication did not exist at the position that the server decodes,
+  // which will not change.
   virtual absl::Status Receive(absl::Duration timeout,
                                std::vector<Frame>* frames) = 0;
 

@@ -167,6 +167,7 @@ absl::Status Session::KnowPublisher() {
   std::string gap =
       fresh ? std::string() : FindGap(WhatWeFollowed(), identity_, slot, slot_);
   if (!gap.empty() && !no_copy.empty()) gap = no_copy;
+  if (gap.empty() && !fresh) gap = memory_.undecodable;
   RETURN_IF_ERROR(CheckOwner(slot, !gap.empty()));
   // One that is made anew is made as it is wanted.
   facts_.slot = fresh || !gap.empty() ? SlotState() : slot;
@@ -302,6 +303,7 @@ absl::StatusOr<CreatedSlot> Session::MakeSlot(const SlotState& old) {
   facts_.slot.two_phase = options.two_phase;
   facts_.slot.failover = options.failover;
   copy_.SetSlotSnapshot(created.snapshot);
+  memory_.undecodable.clear();
   memory_.ended.Clear();
   memory_.streaming_pause.Clear();
   return created;
@@ -433,7 +435,8 @@ absl::Status Session::StreamLoop(ReplicationStream& stream, Applier& applier) {
       // What is whole is kept, and told, before the connection goes.
       RETURN_IF_ERROR(applier.Finish(now));
       stream.Confirm(applier.positions(), true);
-      return stop_() ? absl::CancelledError("told to stop") : received;
+      if (stop_()) return absl::CancelledError("told to stop");
+      return absl::IsNotFound(received) ? OnUndecodable(received) : received;
     }
     RETURN_IF_ERROR(applier.Tick(now, stream.HasMore()));
     stream.Confirm(applier.positions(), applier.TakeConfirm());

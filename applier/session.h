@@ -59,6 +59,8 @@ struct SessionMemory {
   std::set<std::string> said;
   SlotWatch slot_watch;
   RetryPlan retries;
+  // Why the slot cannot be followed although its position fits; "" if it can.
+  std::string undecodable;
   // How often a copy that is made whole was begun, by table.
   std::map<std::int64_t, int> copies_tried;
 };
@@ -177,6 +179,9 @@ class Session {
   absl::Status Stream();
   absl::Status StreamLoop(ReplicationStream& stream, Applier& applier);
   absl::Status BetweenTransactions(Applier& applier, absl::Time now);
+  // The server looks for a publication in the time that it decodes. One that is
+  // there now was made later: what was written until then is lost to the slot.
+  absl::Status OnUndecodable(const absl::Status& why);
   // Goes on without streaming of transactions in progress.
   absl::Status PauseStreaming(const Applier::SpillFull& full);
   // Aborted, with `restart_`, when the pause is over.

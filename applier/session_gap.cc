@@ -55,6 +55,18 @@ absl::Status Session::ReplaceSlot(const SlotState& slot,
   return CopyAllBeside(publications, created);
 }
 
+absl::Status Session::OnUndecodable(const absl::Status& why) {
+  ASSIGN_OR_RETURN(const Publications* now, ReadCatalog());
+  // Its absence is what the next session says.
+  if (now->missing.empty()) {
+    memory_.undecodable = absl::StrCat(
+        "a publication was dropped and made again, and what was written in "
+        "between is in no slot (",
+        why.message(), ")");
+  }
+  return absl::UnavailableError(why.message());
+}
+
 // Something makes gaps again and again (two servers behind one name, a script
 // that drops the slot): copying everything each time would not mend it, and
 // cost the line and the flash.

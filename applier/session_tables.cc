@@ -260,7 +260,9 @@ absl::Status Session::CopyWaiting(bool whole) {
       others.push_back(table.get());
     }
   }
-  chunks_wait_ = in_chunks || replica_.state().shown.has_value();
+  // CopyChunks ends it, and says so.
+  chunks_wait_ =
+      chunks_wait_ || in_chunks || replica_.state().shown.has_value();
   wholes_wait_ = !others.empty();
   // Over a bad line a whole copy may never end: once one was interrupted, what
   // gets on goes first, then what was tried least.
@@ -332,9 +334,9 @@ absl::Status Session::CopyChunks(Lsn reached, bool busy) {
   next_chunk_at_ = busy ? done + (done - began) : done;
   chunk_patience_ = moved ? absl::ZeroDuration() : kChunkPatience;
   still_rounds_ = moved ? 0 : still_rounds_ + 1;
-  if (wholes_wait_ && (!wait || still_rounds_ >= kStillRounds)) {
+  if (wait && wholes_wait_ && still_rounds_ >= kStillRounds) {
+    still_rounds_ = 0;
     RETURN_IF_ERROR(CopyWaiting(/*whole=*/true));
-    wait = chunks_wait_;
   }
   if (wait) return absl::OkStatus();
   chunks_wait_ = false;

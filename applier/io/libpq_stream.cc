@@ -24,6 +24,9 @@
 namespace sublite {
 namespace {
 
+// Of what pgoutput looks up by name, publications alone.
+constexpr std::string_view kUndefinedObject = "42704";
+
 constexpr std::string_view kDoing = "receiving changes";
 constexpr absl::Duration kGoodbyeMax = absl::Milliseconds(200);
 
@@ -166,7 +169,10 @@ absl::Status Receiver::ServerEnded() {
   const ExecStatusType status = PQresultStatus(result.get());
   if (result != nullptr &&
       (status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE)) {
-    return connection_->ErrorOf(result.get(), kDoing);
+    const absl::Status error = connection_->ErrorOf(result.get(), kDoing);
+    return SqlState(error) == kUndefinedObject
+               ? absl::NotFoundError(error.message())
+               : error;
   }
   return ConnectionLost(
       "the publisher ended the stream, as it does when it "

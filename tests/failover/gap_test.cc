@@ -1,6 +1,7 @@
 // Slots and files that are not where they were left: a gap is seen, once, and
 // all is copied (C075, C076, C077).
 #include <filesystem>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "tests/failover/failover_fixture.h"
@@ -50,6 +51,27 @@ TEST_F(GapTest, SomebodyMadeTheSlotAnew) {
   Sql("INSERT INTO t VALUES (1000, 'in no slot')");
   Sql("SELECT pg_create_logical_replication_slot('s', 'pgoutput')");
   ExpectOneGap("has moved to");
+}
+
+// The slot's server looks for the publication in the time that it decodes,
+// finds none, and says so for ever (C066).
+TEST_F(GapTest, ThePublicationWasMadeAgain) {
+  if (!StartPrimary(10)) GTEST_SKIP();
+  StartAndStop();
+  Sql("DROP PUBLICATION pub");
+  Sql("INSERT INTO t VALUES (1000, 'published by nobody')");
+  Sql("CREATE PUBLICATION pub FOR ALL TABLES");
+  Sql("INSERT INTO t VALUES (1001, 'published')");
+  if (std::stoi(Scalar(*primary_, "SHOW server_version_num")) < 180000) {
+    ExpectOneGap("was dropped and made again");
+    return;
+  }
+  // From 18 on the server skips what it finds no publication for. That it is
+  // another one than before shows that rows are missing.
+  StartSublite(primary_->Conninfo());
+  AwaitSame(*primary_);
+  EXPECT_THAT(Events("gap"), IsEmpty());
+  EXPECT_THAT(Events("schema"), ElementsAre(HasSubstr("published anew")));
 }
 
 // The server keeps less WAL than the slot needs.

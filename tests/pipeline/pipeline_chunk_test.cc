@@ -183,6 +183,19 @@ TEST_F(PipelineChunkTest, TheFirstChunkIsInterrupted) {
   EXPECT_THAT(TakeRanges(), ElementsAre("", "10", "30"));
 }
 
+// Also where showing it took so long that other work was due first.
+TEST_F(PipelineChunkTest, TheStateSaysWhenAllIsCopied) {
+  const int t = AddTens(1);
+  bool slow = false;
+  Caught([&](FakeStream&) {
+    if (State("t") != "ready" || std::exchange(slow, true)) return;
+    absl::SleepFor(absl::Milliseconds(600));
+    Insert(t, {{"99", "for some more rounds"}});
+  });
+  EXPECT_TRUE(slow);
+  EXPECT_EQ(Query("select state from sublite_status")[0], "t:streaming");
+}
+
 // However short connections live.
 TEST_F(PipelineChunkTest, EveryConnectionBringsOneRow) {
   const int t = AddTens(5);

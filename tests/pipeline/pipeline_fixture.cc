@@ -80,9 +80,13 @@ void PipelineFixture::Kill(bool power) {
 }
 
 SessionMemory PipelineFixture::NewMemory() const {
-  return {{}, StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()),
-          {}, SlotWatch(owner_patience_),
-          {}, {}};
+  return {{},
+          StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()),
+          {},
+          SlotWatch(owner_patience_),
+          {},
+          {},
+          {}};
 }
 
 SessionEnd PipelineFixture::RunSession() {

@@ -46,6 +46,7 @@ Simulation::Simulation(std::uint64_t seed, const SimulationOptions& options)
                {},
                {},
                {},
+               {},
                {}}) {
   SetLogSink(options.verbose ? LogSink(nullptr)
                              : +[](LogLevel, std::string_view,
@@ -195,7 +196,8 @@ void Simulation::Kill(bool power) {
   replica_.reset();
   memory_ = {{}, StreamingPause(absl::ZeroDuration(), absl::ZeroDuration()),
              {}, {},
-             {}, {}};
+             {}, {},
+             {}};
   if (power) vfs_.PowerLoss(&random_);
 }
 

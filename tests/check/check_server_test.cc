@@ -357,9 +357,15 @@ TEST(CheckFullServerTest, EverySlotOrSenderIsTaken) {
   };
   EXPECT_THAT(check(), HasSubstr("fail  all 1 replication slots are taken "
                                  "(max_replication_slots)"));
-  ASSERT_OK_AND_ASSIGN(
-      const auto sender,
-      PgSession::Open(server->Conninfo("postgres") + " replication=database"));
+  // The server may still be ending the one that `check` had.
+  const std::string replication =
+      server->Conninfo("postgres") + " replication=database";
+  auto sender = PgSession::Open(replication);
+  for (int i = 0; i < 600 && !sender.ok(); ++i) {
+    absl::SleepFor(absl::Milliseconds(50));
+    sender = PgSession::Open(replication);
+  }
+  ASSERT_OK(sender.status());
   EXPECT_THAT(check(),
               ContainsRegex("fail  connection: .*raise max_wal_senders "
                             "on the publisher"));

@@ -362,7 +362,8 @@ TEST_F(StreamTest, MissingPublication) {
   if (Since(18)) {
     EXPECT_OK(status);
   } else {
-    EXPECT_THAT(status, StatusIs(kPerson, HasSubstr("\"nothere\"")));
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kNotFound,
+                                 HasSubstr("\"nothere\"")));
   }
 }
 
